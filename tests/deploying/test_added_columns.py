@@ -418,7 +418,7 @@ def test_oracle_tables_that_gain_columns(tmp_path_factory, steps, deploys, held)
     model, place = Model(), tmp_path_factory.mktemp("state")
     begun = model.program()
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("steps.intake.keystore", "steps.intake.rowcounts", "steps.intake.process", "steps.log"):
+        for module in ("steps.intake.keystore", "steps.intake.rowcounts", "backends.native.stored", "steps.log"):
             patch.setattr(f"penstock.{module}.HELD_ROWS", held)
         pipeline = opened(begun, directory=place)
         try:

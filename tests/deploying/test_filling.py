@@ -231,7 +231,7 @@ def test_an_expression_that_raises_for_a_row_ends_it_at_once():
     ],
 )
 def test_what_raises_for_rows_that_have_gone_is_asked_of_those_that_are_there(query, monkeypatch):
-    monkeypatch.setattr(module, "_FIRST_ROWS", 1)
+    monkeypatch.setattr(module, "FIRST_FILLED_ROWS", 1)
     with run_of(OLD + SOURCE) as (pipeline, _):
         pipeline.step(ROWS)
         pipeline.step({"o": [("-", (2, "b", 4)), ("-", (3, None, 0)), (7, "b", 9)]})
@@ -290,7 +290,7 @@ class run_of:  # noqa: N801 - a block
 
 
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(module, "_FIRST_ROWS", 6)
+    monkeypatch.setattr(module, "FIRST_FILLED_ROWS", 6)
     monkeypatch.setattr(module.Filling, "_adapt", lambda *_: None)
 
 

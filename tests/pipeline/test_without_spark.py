@@ -152,7 +152,7 @@ def test_a_content_that_cannot_follow_refuses_the_step(pipeline, monkeypatch):
     """Its rows are a part of the step: what has no room leaves no trace, and the pipeline goes on."""
     pipeline.step({"o": [(1, 2.5, AT, 1)]})
     with monkeypatch.context() as patched:
-        patched.setattr("penstock.steps.view_content.ViewContent.propose", no_room)
+        patched.setattr("penstock.engine.view_content.ViewContent.propose", no_room)
         with pytest.raises(DataError, match="no room"):
             pipeline.step({"o": [(2, 1.0, AT, 2)]})
     assert pipeline.content("v").rows == [(1, 2.5, 1, AT)]

@@ -14,9 +14,10 @@ import pytest
 from tests.steps.tables import Bench
 
 from penstock.backends.cancelling import added_up
+from penstock.backends.native import stored
 from penstock.backends.native.store import Store
 from penstock.errors import DataError
-from penstock.steps.intake import fold, keystore, many, process, rowcounts
+from penstock.steps.intake import fold, keystore, many, rowcounts
 
 _COLUMNS = "k1 DOUBLE, k2 VARCHAR(9), a INT, b STRING, d DECIMAL(20,3), t TIMESTAMP, x BINARY, f FLOAT, day DATE"
 _LATE_AT = _COLUMNS.replace("TIMESTAMP", "TIMESTAMP LATENESS INTERVAL 20 MINUTES")
@@ -38,7 +39,7 @@ _CLOCK = datetime(2024, 6, 1, 12)
 @pytest.fixture
 def store(monkeypatch):
     """A store in the process, to which even the smallest batches go, and where they are merged often."""
-    monkeypatch.setattr(process, "LEAST_MERGED_ROWS", 8)
+    monkeypatch.setattr(stored, "LEAST_MERGED_ROWS", 8)
     for module in (fold, many, rowcounts):
         monkeypatch.setattr(module, "MANY_ROWS", 1)
     found = Store()
@@ -173,12 +174,12 @@ def test_what_is_interrupted_while_it_moves_to_the_process_is_there_once(store, 
 def test_what_cannot_be_merged_for_want_of_memory_stays_where_it_was(store, monkeypatch):
     monkeypatch.setattr(many, "MANY_ROWS", 100)
     monkeypatch.setattr(keystore, "HELD_ROWS", 0)
-    monkeypatch.setattr(process, "LEAST_MERGED_ROWS", 1000)
+    monkeypatch.setattr(stored, "LEAST_MERGED_ROWS", 1000)
     bench = Bench("CREATE TABLE t (k INT PRIMARY KEY, a INT)", store)
     for number in range(10):
         bench.step([(1, number)])
     bench.step([(2, 2)])
-    monkeypatch.setattr(process, "LEAST_MERGED_ROWS", 1)
+    monkeypatch.setattr(stored, "LEAST_MERGED_ROWS", 1)
     monkeypatch.setattr(store, "rewritten", _no_room)
     for _ in range(2):
         with pytest.raises(MemoryError):

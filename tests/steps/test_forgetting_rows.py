@@ -8,10 +8,11 @@ import pytest
 from tests.steps.tables import Bench, declared
 
 import penstock
+from penstock.backends.native import stored as in_process
 from penstock.backends.native.store import Store
 from penstock.backends.spark import stored
 from penstock.errors import DataError, SqlError
-from penstock.steps.intake import keystore, process, rowcounts
+from penstock.steps.intake import keystore, rowcounts
 from penstock.steps.intake.forgetting import forgets
 
 KEYED = "CREATE TABLE t (ts BIGINT, k INT, x INT LATENESS 50, PRIMARY KEY (ts, k)) WITH ('history' = 'none')".replace(
@@ -54,7 +55,12 @@ def test_no_judgement_changes(monkeypatch, sql, seed):
 @pytest.mark.parametrize("sql", [KEYED, COUNTED], ids=["keys", "rows"])
 @pytest.mark.parametrize("seed", range(5))
 def test_no_judgement_changes_in_the_process(monkeypatch, sql, seed):
-    for module, name in ((keystore, "HELD"), (rowcounts, "HELD"), (process, "HELD"), (process, "LEAST_FORGOTTEN")):
+    for module, name in (
+        (keystore, "HELD"),
+        (rowcounts, "HELD"),
+        (in_process, "HELD"),
+        (in_process, "LEAST_FORGOTTEN"),
+    ):
         monkeypatch.setattr(module, f"{name}_ROWS", 8)
     chance = random.Random(seed)
     store = Store()

@@ -6,6 +6,10 @@
 | spark      | DataFrames, on this machine or a cluster               |
 | api        | what both have: changes, operators at work, the contents of views and tables |
 | gates      | LATENESS of a view, as the engine knows it             |
+| sound      | values that Python, or Spark, cannot hold              |
+| judging    | how rows are judged by LATENESS                        |
+| reported   | exceptions of a backend, as far as they are told on    |
+| libraries  | the libraries whose values are remembered              |
 | render     | plans as SQL: what each node means, once for both      |
 | dialect    | what the SQL of each has of its own                    |
 | joins      | joins as SQL                                           |

@@ -1,11 +1,13 @@
 """The backends as the engine knows them, and what stands above it: changes, operators at work, contents.
 
-    Workspace    makes changes, contents and the rows of a table of what is given to it in Arrow
+    Workspace    makes changes and contents of what is given to it in Arrow
+    Relations    relations made of rows and of one another, and read; rows of a table that are not at hand
     Delta        the change of a relation in one step, wherever its rows lie
     Runner       an operator at work: step, then commit or discard
     Content      the rows of a view as its changes add up
     Following    what the backend reads by a format's name, batch by batch
     Stored       rows of a table, found by some of their columns: append, probe, propose and commit, forget
+    GivenRows    rows that the user gives as a relation of the backend, on their way into a table
 
 A `Relation` is rows that only the backend reads: whoever has one hands it on.
 """
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from penstock.analysis.derived import Derived, SourceColumn
+from penstock.backends.judging import Judging
 from penstock.catalog.model import Column, Table
 from penstock.catalog.types import Type
 
@@ -30,6 +33,12 @@ if TYPE_CHECKING:
     from penstock.backends.rows import Row
 
 Relation: TypeAlias = "DataFrame"
+
+
+def is_relation(found: object) -> bool:
+    """True for a relation of the backend that the user has; starts nothing."""
+    return type(found).__module__.startswith("pyspark.sql")
+
 
 # The change of a relation, as a backend has it.
 Change = TypeVar("Change")
@@ -96,12 +105,12 @@ class Runner(ABC, Generic[Change]):
 class Judged:
     """A change without the rows that are set aside; of each of these why it is, its JSON, and how often it is there.
 
-    `facts` are aggregates over all rows, by their names.
+    `greatest` has the greatest value of each column by which they are judged, by its place, or None.
     """
 
     passed: Delta
     late: Sequence[tuple[str, str, int]]
-    facts: Mapping[str, Any]
+    greatest: Mapping[int, Any]
 
 
 class Delta(ABC):
@@ -150,6 +159,10 @@ class Delta(ABC):
     def arrow(self) -> pa.Table:
         """The rows as Arrow, fetched if they are not here."""
 
+    def declared_rows(self, table: Table) -> pa.Table:
+        """The rows in the Arrow types of the declaration of a table that has their columns."""
+        return self.workspace.declared_rows(self.frame(), table)
+
     @abstractmethod
     def frame(self) -> Relation:
         """The rows as the backend's relation, to be read while the change is there."""
@@ -197,8 +210,8 @@ class Delta(ABC):
         """The rows whose value in a column is below a waterline, and the others."""
 
     @abstractmethod
-    def judged(self, why: str, terms: Sequence[str]) -> Judged:
-        """The rows without those for which `why`, an expression of Spark SQL, gives a reason; `terms` ask for facts."""
+    def judged(self, judging: Judging) -> Judged:
+        """The rows without those that are set aside."""
 
     @abstractmethod
     def followed_by(self, later: Delta) -> Delta:
@@ -305,6 +318,91 @@ class Stored(ABC):
         """Every stored row with its weight; None if there are none."""
 
 
+@dataclass(frozen=True)
+class Facts:
+    """The facts of given rows: how many there are, how many are set aside, and of each operation how many.
+
+    `unknown` counts operations that there are none of, `nulls` the NULLs of each column that may have none, `greatest`
+    has the greatest value of each column by which rows are judged, by its place, or None.
+    """
+
+    rows: int
+    aside: int
+    deletions: int
+    updates: int
+    unknown: int
+    nulls: Mapping[str, int]
+    greatest: Mapping[int, Any]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """The positions of a step's rows in the order of their arrival: the `first`, and how many there are of them."""
+
+    first: int
+    room: int
+
+
+class GivenRows(Protocol):
+    """Rows that the user gives as a relation of the backend, for a table."""
+
+    @property
+    def kinds(self) -> Mapping[str, Type]:
+        """Their columns in their order, with their types as Spark writes them."""
+
+    def declared(self, table: Table, default: Callable[[Column], str]) -> GivenRows:
+        """The rows in the columns of a table and their types; what is not given is a default, as Spark SQL.
+
+        Columns that say the operation, or the order of arrival, stay.
+        """
+
+    def evaluated(self) -> GivenRows:
+        """The same, evaluated where they lie."""
+
+    def fetched(self, table: Table) -> pa.Table:
+        """The rows in the Arrow types of the table's declaration."""
+
+    def twice(self, table: Table) -> Sequence[Any] | None:
+        """A key of the table that several rows have; None if there is none."""
+
+    def measured(
+        self, table: Table, judging: Judging, arrival: Arrival, read: ColumnsRead | None = None
+    ) -> MeasuredRows:
+        """The declared rows evaluated, in one pass that tells the facts about them: all of them, or what is read."""
+
+
+@dataclass(frozen=True)
+class ColumnsRead:
+    """The columns of a table that somebody reads, in lower case, where no other is wanted.
+
+    Of those that are `cast` and nobody reads, the values are looked at all the same: one may not fit.
+    """
+
+    names: frozenset[str]
+    cast: Sequence[str]
+
+
+class MeasuredRows(Protocol):
+    """Given rows once they are evaluated."""
+
+    @property
+    def facts(self) -> Facts:
+        """The facts about them."""
+
+    @property
+    def rows(self) -> GivenRows:
+        """The rows themselves."""
+
+    def aside(self) -> pa.Table:
+        """The rows that are set aside, in the Arrow types of the declaration, each with the reason behind it."""
+
+    def change(self) -> Delta:
+        """The change of a table without a key that the others are, each operation by itself."""
+
+    def replacing(self, before: Relation | None) -> Delta:
+        """The change that the last operation of each key makes of the weighted rows that there were before."""
+
+
 class FormatError(Exception):
     """A source that the backend reads by a format's name cannot be read; one that `passes` may be later."""
 
@@ -334,44 +432,11 @@ class RowFiles(Protocol):
         """Those that have been written."""
 
 
-class Workspace(Protocol):
-    """The share of the backend that stands above its operators: changes and contents are made here."""
+class Relations(Protocol):
+    """The relations of the backend: made of rows and of one another, and read."""
 
-    def change(self, rows: pa.Table, schema: Any = None, *, cancels: bool = False) -> Delta:
-        """Weighted rows as a change; `schema` is the backend's, where Arrow cannot tell the types."""
-
-    def change_of(self, table: Table, rows: pa.Table) -> Delta:
-        """The weighted rows of a table as a change, in the types of its declaration."""
-
-    def change_from(self, weighted: Relation) -> Delta:
-        """Weighted rows that may cancel as a change, added up and evaluated."""
-
-    def content(self) -> Content:
-        """The content of a view before its first change."""
-
-    def stored(self, table: Table, by: Sequence[str]) -> Stored:
-        """The rows of a table, which are found by some of its columns, before there are any."""
-
-    def row_files(self, folder: Path) -> RowFiles:
-        """The files of a snapshot in a folder."""
-
-    @property
-    def is_local(self) -> bool:
-        """True if the backend works, or would work, on this machine alone."""
-
-    def follow(self, settings: Mapping[str, str]) -> None:
-        """Have the backend follow a program's settings; SqlError for what it refuses."""
-
-    def check_session(self) -> None:
-        """UnsupportedError if the session, which may be the user's, means something else by a query than Penstock."""
-
-    def release(self) -> None:
-        """Give back what only the step needed."""
-
-    def left(self) -> None:
-        """Leave all rows where they are: the user has got a relation that may read any of them."""
-
-    # Relations
+    def given_rows(self, relation: Relation) -> GivenRows:
+        """The rows of a relation that the user has given."""
 
     def sql(self, text: str) -> Relation:
         """The answer, not evaluated, of a query over named relations."""
@@ -379,11 +444,29 @@ class Workspace(Protocol):
     def given(self, rows: pa.Table) -> Relation:
         """Rows as a relation in the types that Arrow says."""
 
+    def names_of(self, relation: Relation) -> tuple[str, ...]:
+        """The columns of a relation."""
+
+    def arrow(self, relation: Relation) -> pa.Table:
+        """The rows of a relation in the Arrow types that the backend gives them."""
+
+    def first(self, relation: Relation, count: int) -> Relation:
+        """No more than so many rows of a relation, the first if it has an order."""
+
+    def renamed(self, relation: Relation, names: Sequence[str]) -> Relation:
+        """A relation with other names for its columns."""
+
+    def evaluated(self, relation: Relation) -> tuple[Relation, int]:
+        """The rows of a relation, evaluated where they lie, and how many they are."""
+
     def selected(self, relation: Relation, terms: Sequence[str]) -> Relation:
         """Terms of Spark SQL over the rows of a relation."""
 
     def rows(self, relation: Relation) -> list[tuple[Any, ...]]:
         """The rows of a relation as tuples of Python values."""
+
+    def count(self, relation: Relation) -> int:
+        """The number of rows of a relation."""
 
     def empty_of(self, table: Table) -> Relation:
         """A relation of a table's columns without rows."""
@@ -405,10 +488,8 @@ class Workspace(Protocol):
     ) -> Relation:
         """The weighted rows of a table that are here, and those in files, which may be from before some columns."""
 
-    def following(
-        self, kind: str, options: Mapping[str, str], path: str | None, columns: str, checkpoint: str | None
-    ) -> Following:
-        """A source by its format's name; `columns` are those of its table, `checkpoint` the folder for its place."""
+    def unweighted(self, weighted: Relation) -> Relation:
+        """The rows of a weighted relation in which each stands once, without the weights."""
 
     def weighted(self, relation: Relation) -> Relation:
         """Rows with the weight of one that is there once."""
@@ -421,3 +502,46 @@ class Workspace(Protocol):
 
     def negative(self, *weighted: Relation) -> dict[str, Any] | None:
         """A row that is taken back more often than it is there, with its weight; None if there is none."""
+
+    def change_from(self, weighted: Relation) -> Delta:
+        """Weighted rows that may cancel as a change, added up and evaluated."""
+
+    def stored(self, table: Table, by: Sequence[str]) -> Stored:
+        """The rows of a table, which are found by some of its columns, before there are any."""
+
+
+class Workspace(Relations, Protocol):
+    """The share of the backend that stands above its operators: changes and contents are made here."""
+
+    def change(self, rows: pa.Table, schema: Any = None, *, cancels: bool = False) -> Delta:
+        """Weighted rows as a change; `schema` is the backend's, where Arrow cannot tell the types."""
+
+    def change_of(self, table: Table, rows: pa.Table) -> Delta:
+        """The weighted rows of a table as a change, in the types of its declaration."""
+
+    def content(self) -> Content:
+        """The content of a view before its first change."""
+
+    def row_files(self, folder: Path) -> RowFiles:
+        """The files of a snapshot in a folder."""
+
+    @property
+    def is_local(self) -> bool:
+        """True if the backend works, or would work, on this machine alone."""
+
+    def follow(self, settings: Mapping[str, str]) -> None:
+        """Have the backend follow a program's settings; SqlError for what it refuses."""
+
+    def check_session(self) -> None:
+        """UnsupportedError if the session, which may be the user's, means something else by a query than Penstock."""
+
+    def release(self) -> None:
+        """Give back what only the step needed."""
+
+    def left(self) -> None:
+        """Leave all rows where they are: the user has got a relation that may read any of them."""
+
+    def following(
+        self, kind: str, options: Mapping[str, str], path: str | None, columns: str, checkpoint: str | None
+    ) -> Following:
+        """A source by its format's name; `columns` are those of its table, `checkpoint` the folder for its place."""

@@ -57,3 +57,41 @@ LEAST_FORGOTTEN_ROWS = 10_000
 LEAST_MERGED_ROWS = 64
 # Deleted rows take room in it until it is written anew: when they are as many as those that are left, and so many.
 LEAST_DELETED_ROWS = 100_000
+
+# How layers are merged and added up.
+
+# A large layer is not merged before there are two to the power of so many in its tier.
+TIER_BITS = 4
+# Where each row stands so often on average, adding rows up is worth it.
+REPEATED = 2
+# With so many times as many rows as before a merge adds up again, to see whether rows repeat.
+JUDGED_AGAIN = 4
+# So many layers of a trace are on the driver: most of its rows, and the newest.
+DRIVER_LAYERS = 2
+# Of what the driver may hold, adding up must leave no more than one part of so many.
+RELIEF = 2
+
+# What an operator on Spark expects before it has seen how much comes.
+
+# Matches that a row finds in a join, rows of a touched key, rows of the sessions that one row touches, rows that a
+# generator gives for one.
+MATCHES, ROWS_OF_KEY, ROWS_OF_SESSIONS, GENERATED = 4, 8, 32, 4
+# What Arrow adds up is not handed to Spark, so of touched rows so many times more may stay on the driver.
+ADDED_UP_ROOM = 3
+# Candidates of first rows that are kept beyond twice those shown.
+SPARE_CANDIDATES = 1_000
+# From so many rows of a change for each group of the state on, adding it up first saves exchange.
+FEW_GROUPS = 4
+# A change above one part of so many of the state rewrites it in one pass.
+REWRITE_SHARE = 4
+# A file of a snapshot has so many rows: fewer are not worth one of their own, which is put on the disk by itself.
+FILE_ROWS = 250_000
+
+# How new views are filled beside those at work.
+
+# A piece has so many rows at first, and never more.
+FIRST_FILLED_ROWS, MOST_FILLED_ROWS = 2_000, 200_000
+# It is not made smaller than this, nor than one part of so many of all, however slow that is, but where this is large.
+LEAST_FILLED_ROWS, FILLED_PIECES, LARGEST_FILLED_SHARE = 500, 64, 20_000
+# After so many pieces that catch up with what has come meanwhile, what is left is caught up at once.
+MOST_CATCHING_UP = 64

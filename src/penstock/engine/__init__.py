@@ -3,6 +3,7 @@
 | module       | what is in it                                                              |
 | ------------ | -------------------------------------------------------------------------- |
 | engine       | the circuits of one pipeline at work, step by step                         |
+| surface      | the engine as it is known above: relations, changes, contents              |
 | following    | a step's work in the order in which tables that views write into are known |
 | result       | what the engine makes of a step, until it is committed or discarded        |
 | held         | circuits that may have to come back                                        |
@@ -17,6 +18,12 @@
 | raising      | rows of a change for which an expression raises, by one query              |
 | schemas      | the Spark schemas of the changes in a circuit                              |
 | typed        | types that no JVM is asked for                                             |
+| answering    | queries answered in the process                                            |
+| view_content | the maintained content of a view in the process                            |
+| analysing    | what Spark has against views that do not run                               |
+| handing      | what the user gets of Spark where nothing lies there                       |
+| reported     | exceptions of either backend, in the same words                            |
+| remembered   | what the backends remember, for a snapshot                                 |
 | terms        | what is computed of rows when they come: in the process, or by Spark       |
 | constants    | constant expressions evaluated: in the process, or by Spark                |
 | profiler     | the cost of each operator, while that is asked for                         |

@@ -16,7 +16,7 @@ from penstock.backends.native.store import Store
 from penstock.backends.rows import python_values
 
 if TYPE_CHECKING:
-    from penstock.backends.api import Workspace
+    from penstock.backends.api import Relations
 
 _IN_UTC = re.compile(r"(?:\+00:00| UTC)'")
 _TIME = re.compile(r"\bTIMESTAMP '(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?)'")
@@ -48,12 +48,12 @@ def constants_here(store: Store | None, texts: Sequence[str]) -> pa.Table | None
     return to_arrow(store.arrow(f"SELECT {items}"), schema)
 
 
-def constant_row(workspace: Workspace, store: Store | None, texts: Sequence[str]) -> tuple[Any, ...]:
+def constant_row(relations: Relations, store: Store | None, texts: Sequence[str]) -> tuple[Any, ...]:
     """The values of constants of Spark SQL: in the process where they are proven, by one query of Spark otherwise."""
     here = constants_here(store, texts)
     if here is not None:
         (row,) = python_values(here)
         return row
     terms = ", ".join(f"{text} AS v{place}" for place, text in enumerate(texts))
-    (row,) = workspace.rows(workspace.sql(f"SELECT {terms}"))
+    (row,) = relations.rows(relations.sql(f"SELECT {terms}"))
     return row

@@ -49,13 +49,14 @@ from penstock.engine.placing import Kept, check_native, none_kept, placed, wants
 from penstock.engine.profiler import Profiler
 from penstock.engine.result import StepResult
 from penstock.engine.schemas import relation_schema, schema_of
+from penstock.engine.surface import Surface
 from penstock.engine.typed import ProvenTyping
 from penstock.plan.nodes import Plan
 
 _THREADS = 2
 
 
-class Engine:
+class Engine(Surface):
     """All circuits of one pipeline over one Spark session."""
 
     def __init__(self, workspace: Workspace, directory: Path | None = None, kept: Kept = none_kept) -> None:
@@ -178,6 +179,10 @@ class Engine:
         """Forget what lies in the process; nothing can be asked of it any more."""
         if self.store is not None:
             self.store.close()
+
+    def surroundings(self) -> dict[str, object]:
+        """All that the process makes for itself, and a snapshot only names."""
+        return {"workspace": self.workspace, "store": self.store, "engine": self, "profiler": self.profiler}
 
     def remembered(self) -> dict[str, Any]:
         """The circuits at work, but for the rows of the store: for a snapshot."""

@@ -17,7 +17,8 @@ from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.proof import NotProvenError, Proven, not_proven
 from penstock.backends.native.raised import diagnosed
 from penstock.backends.native.scalars import proven
-from penstock.backends.spark.raised import clipped, reported
+from penstock.backends.reported import clipped
+from penstock.backends.spark.raised import reported
 from penstock.catalog.model import Column, Table
 from penstock.catalog.types import plain_type
 from penstock.errors import Diagnostic, SqlError
@@ -26,7 +27,7 @@ from penstock.plan.scalar import parsed, quoted, scalar_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from penstock.backends.api import Workspace
+    from penstock.backends.api import Relations
     from penstock.backends.native.store import Store
 
 
@@ -40,7 +41,7 @@ class Terms:
 
     table: Table
     columns: tuple[Column, ...]
-    workspace: Callable[[], Workspace]
+    relations: Callable[[], Relations]
     store: Callable[[], Store | None]
 
     def values(self, rows: pa.Table) -> pa.Table:
@@ -109,11 +110,11 @@ class Terms:
         return pa.table({**chosen, self._place: pa.array(range(rows.num_rows), pa.int64())})
 
     def _by_spark(self, rows: pa.Table) -> pa.Table:
-        workspace, place = self.workspace(), Column(self._place, "bigint")
-        given = workspace.relation_of(Table(self.table.name, (*self._read, place)), self._placed(rows))
+        relations, place = self.relations(), Column(self._place, "bigint")
+        given = relations.relation_of(Table(self.table.name, (*self._read, place)), self._placed(rows))
         terms = [f"CAST(({item.computed}) AS {item.type}) AS {quoted(item.name)}" for item in self.columns]
-        found = workspace.declared_rows(
-            workspace.selected(given, [*terms, self._place]), Table(self.table.name, (*self.columns, place))
+        found = relations.declared_rows(
+            relations.selected(given, [*terms, self._place]), Table(self.table.name, (*self.columns, place))
         )
         return found.sort_by(self._place).drop_columns([self._place])
 

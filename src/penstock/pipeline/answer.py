@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.backends.api import Relation, Workspace
+from penstock.backends.api import Relation, Relations
 from penstock.backends.rows import python_values
 from penstock.outputs.textual import text_of
 from penstock.steps.rows.rejected import json_text
@@ -26,35 +26,36 @@ class Answer:
     when it is first read, so that it has to be read before the next step.
     """
 
-    def __init__(self, workspace: Workspace, found: pa.Table | Relation) -> None:
-        self._workspace = workspace
+    def __init__(self, relations: Relations, found: pa.Table | Relation) -> None:
+        self._relations = relations
         self._found = found
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
         found = self._found
-        return tuple(found.column_names if isinstance(found, pa.Table) else found.columns)
+        return tuple(found.column_names) if isinstance(found, pa.Table) else self._relations.names_of(found)
 
     @cached_property
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as tuples."""
-        return python_values(self._found) if isinstance(self._found, pa.Table) else self._workspace.rows(self._found)
+        return python_values(self._found) if isinstance(self._found, pa.Table) else self._relations.rows(self._found)
 
     def arrow(self) -> pa.Table:
         """The rows as an Arrow table."""
-        return self._found if isinstance(self._found, pa.Table) else self._found.toArrow()
+        return self._found if isinstance(self._found, pa.Table) else self._relations.arrow(self._found)
 
     def df(self) -> DataFrame:
         """The rows as a Spark DataFrame."""
         if isinstance(self._found, pa.Table):
-            return self._workspace.given(self._found.combine_chunks())
+            return self._relations.given(self._found.combine_chunks())
         return self._found
 
     def first(self, count: int) -> Answer:
         """The first so many rows."""
-        found = self._found
-        return Answer(self._workspace, found.slice(0, count) if isinstance(found, pa.Table) else found.limit(count))
+        found, relations = self._found, self._relations
+        first = found.slice(0, count) if isinstance(found, pa.Table) else relations.first(found, count)
+        return Answer(relations, first)
 
     def show(self, count: int = 20) -> None:
         """Print the first rows as a table."""

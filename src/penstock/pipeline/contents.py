@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from penstock.backends.api import Relation, Workspace
+from penstock.backends.api import Relation, Relations
 from penstock.backends.columns import in_arrow
 from penstock.backends.native.proof import NotProvenError, not_proven
 from penstock.catalog.model import PASSED, Catalog, Table, View
@@ -78,7 +78,7 @@ class Contents:
         found, names = self.answered(plan), [column.name for column in table.columns]
         if isinstance(found, pa.Table):
             return in_arrow(table, found.rename_columns(names))
-        return self._workspace.declared_rows(found.toDF(*names), table)
+        return self._relations.declared_rows(self._relations.renamed(found, names), table)
 
     def maintained_rows(self, view: View) -> pa.Table | Relation | None:
         """The rows of a view as its changes add up; None if they are not kept."""
@@ -88,8 +88,8 @@ class Contents:
             return self._stored.view(view)
 
     @property
-    def _workspace(self) -> Workspace:
-        return self.stepper.engine.workspace
+    def _relations(self) -> Relations:
+        return self.stepper.engine.relations
 
     def _here(self) -> ContentsHere:
         engine = self.stepper.engine
@@ -100,7 +100,7 @@ class Contents:
 
     def query(self, plan: Plan) -> Relation:
         """The answer of a plan over the present contents, by Spark."""
-        self._workspace.check_session()
+        self.stepper.engine.check_session()
         return self.stepper.engine.answered(plan, self.relations(plan), self.clock)
 
     def relations(self, plan: Plan) -> dict[str, Relation]:
@@ -142,8 +142,8 @@ class Contents:
         if maintained is not None:
             return maintained
         rows = Table(view.name, view.columns)
-        passed = passed_rows(view, self._workspace.declared_rows(self.query(view.plan), rows))
-        return self._workspace.relation_of(rows, passed)
+        passed = passed_rows(view, self._relations.declared_rows(self.query(view.plan), rows))
+        return self._relations.relation_of(rows, passed)
 
     def _filtered(self, view: View) -> Relation:
         """The rows that have passed the LATENESS of a view; a transaction's own changes are judged when it ends."""
@@ -151,7 +151,7 @@ class Contents:
         if maintained is not None:
             return maintained
         answer = self.query(view.plan)
-        return answer.limit(0) if self._stored.has_stepped(view) else answer
+        return self._relations.first(answer, 0) if self._stored.has_stepped(view) else answer
 
     def table(self, table: Table) -> Relation:
         """The rows of a table."""
@@ -162,28 +162,25 @@ class Contents:
         rows = stored.rows(table)
         if rows is not None and not pending:
             return rows
-        weighted = stored.weighted(table.name) if rows is None else self._workspace.weighted(rows)
+        weighted = stored.weighted(table.name) if rows is None else self._relations.weighted(rows)
         if pending:
             return self._with_pending(table, weighted, pending)
         if weighted is None:
-            return self._workspace.empty_of(table)
-        return self._workspace.repeated(weighted) if stored.retracts(table) else weighted.drop(WEIGHT)
+            return self._relations.empty_of(table)
+        relations = self._relations
+        return relations.repeated(weighted) if stored.retracts(table) else relations.unweighted(weighted)
 
     def _in_past(self, table: Table, past: Past) -> Relation:
         weighted = past.weighted(table)
         if weighted is None:
-            return self._workspace.empty_of(table)
-        return self._workspace.repeated(weighted)
+            return self._relations.empty_of(table)
+        return self._relations.repeated(weighted)
 
     def _with_pending(self, table: Table, weighted: Relation | None, pending: Sequence[Intake]) -> Relation:
-        workspace = self._workspace
-        names = [quoted(column.name) for column in table.columns]
-        total = weighted
+        relations = self._relations
+        parts = [] if weighted is None else [weighted]
         for intake in pending:
             change = intake.change
-            frame = workspace.relation_of(table, change) if isinstance(change, pa.Table) else change.frame()
-            frame = frame.selectExpr(*names, WEIGHT)
-            total = frame if total is None else total.selectExpr(*names, WEIGHT).union(frame)
-        if total is None:
-            return workspace.empty_of(table)
-        return workspace.repeated(total)
+            parts.append(relations.relation_of(table, change) if isinstance(change, pa.Table) else change.frame())
+        columns = [*(quoted(column.name) for column in table.columns), WEIGHT]
+        return relations.repeated(*(relations.selected(part, columns) for part in parts))

@@ -175,7 +175,7 @@ def _at_once(execution: Execution, found: Deployment) -> dict[str, str]:
     if not found.added:
         return {}
     catalog = as_spark_sees(found.after.with_table(ERROR_VIEW))
-    process = wants_process(catalog, local=execution.workspace.is_local)
+    process = wants_process(catalog, local=execution.engine.is_local)
     typed = typed_in_process(catalog, found.added) if process else None
     if typed is None:
         return dict.fromkeys(found.added, "its operators work on Spark, or its types are known to Spark alone")
@@ -263,7 +263,7 @@ def _earlier(execution: Execution, names: Iterable[str], filled: Filling | None)
 
 def _answer(execution: Execution, contents: Contents, view: View) -> pa.Table:
     kept = contents.maintained_rows(view) if execution.stepper.stored.keeps(view) else None
-    return Answer(execution.workspace, contents.answered(view.plan) if kept is None else kept).arrow()
+    return Answer(execution.engine.relations, contents.answered(view.plan) if kept is None else kept).arrow()
 
 
 def _alike(one: View, other: View) -> bool:

@@ -18,7 +18,7 @@ from penstock.plan.nodes import Field, Filter, Plan, Project, Scan, Values
 from penstock.plan.scalar import Scalar
 from penstock.plan.scalar import column as plan_column
 from penstock.sql.statements import Delete, Insert, Update
-from penstock.steps.intake.bulk import FrameBatch
+from penstock.steps.intake.bulk import GivenBatch
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader, refuse_deletion
 from penstock.steps.rows.rejected import Rejections
 
@@ -27,20 +27,21 @@ Readers = Callable[[Table], RowReader]
 
 def insert_batch(
     statement: Insert, catalog: Catalog, source: str, contents: Contents, readers: Readers
-) -> Batch | FrameBatch:
-    """The rows of an INSERT; a large SELECT stays a DataFrame."""
+) -> Batch | GivenBatch:
+    """The rows of an INSERT; a large SELECT stays where it is evaluated."""
     bound = bind_insert(statement, catalog, source)
     table = target_table(catalog, bound.table, statement)
     found = contents.answered(bound.plan)
     if isinstance(found, pa.Table):
         rows_here = in_arrow(table, found.rename_columns(bound.columns))
     else:
-        workspace, frame = contents.stepper.engine.workspace, found.toDF(*bound.columns)
+        relations = contents.stepper.engine.relations
+        relation = relations.renamed(found, bound.columns)
         if not all(isinstance(node, Values) for node in bound.plan.walk() if not node.inputs):
-            frame, rows = workspace.checkpoints.evaluated(frame)
+            relation, rows = relations.evaluated(relation)
             if rows > DRIVER_ROWS:
-                return FrameBatch(table, frame, readers(table))
-        rows_here = workspace.declared_rows(frame, table)
+                return GivenBatch(table, relation, readers(table))
+        rows_here = relations.declared_rows(relation, table)
     return readers(table).read_arrow(rows_here, Rejections(), carried=True)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.analysis.waterline import has_waterline
-from penstock.backends.api import Relation, Workspace
+from penstock.backends.api import Relation
 from penstock.bind.emission.standing import StandingQuery as StandingBound
 from penstock.bind.emission.standing import bind_standing, shown_by
 from penstock.bind.program.compile import Program, declare
@@ -22,6 +22,7 @@ from penstock.bind.taking_in import Start, TakingIn, taking_in_view, with_taking
 from penstock.catalog.model import ERROR_VIEW, Catalog, Table, View, Writer
 from penstock.catalog.settings import TIME_ZONE, cuts_log, state_seconds_of
 from penstock.engine.constants import constant_row
+from penstock.engine.engine import Engine
 from penstock.engine.placing import wants_process
 from penstock.engine.typed import typed_in_process
 from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError, UnsupportedError
@@ -395,7 +396,7 @@ class Execution:
         text = f"CAST(({spark_sql(statement.value)}) AS {column.type})"
         store = self.stepper.engine.process(self.catalog)
         with placed_at(span_of(statement.value)):
-            (value,) = self._spark(lambda: constant_row(self.workspace, store, [text]))
+            (value,) = self._spark(lambda: constant_row(self.engine.relations, store, [text]))
         if value is None:
             raise SqlError(Diagnostic("BAD_VALUE", "ADVANCE … TO NULL promises nothing", statement.span))
         return self._step([], self.clock(), [(table, column.name, comparable_value(value))])
@@ -409,7 +410,7 @@ class Execution:
 
     def _moment(self, text: str) -> Any:
         store = self.stepper.engine.process(self.catalog)
-        (value,) = self._spark(lambda: constant_row(self.workspace, store, [f"CAST(({text}) AS TIMESTAMP)"]))
+        (value,) = self._spark(lambda: constant_row(self.engine.relations, store, [f"CAST(({text}) AS TIMESTAMP)"]))
         return value
 
     def save_position(self, name: str) -> Position:
@@ -505,7 +506,7 @@ class Execution:
         """All that the stepper needs for a catalog; nothing has changed yet."""
         check_supported(catalog)
         self._check_standing([*removed, *forgotten])
-        workspace, stepper = self.workspace, self.stepper
+        engine, stepper = self.engine, self.stepper
         before = stepper.catalog
         gone = {*removed, *(name for name, item in before.writers.items() if catalog.writers.get(name) is not item)}
         removed = [*removed, *(item.name.lower() for item in before.views.values() if item.owner in gone)]
@@ -513,7 +514,7 @@ class Execution:
         begun = [item for name, item in catalog.writers.items() if before.writers.get(name) is not item]
         catalog, writers = _with_writers(catalog, begun, self._start())
         added = [*added, *shown, *writers]
-        workspace.check_session()
+        engine.check_session()
         typed = as_spark_sees(catalog.with_table(ERROR_VIEW))
         ask: Callable[[], Catalog] | None = None
         if added:
@@ -521,7 +522,7 @@ class Execution:
             for table in {table for name in added for table in tables_read(typed, name, tails=False)}:
                 stepper.stored.check_reach(table)
             check_promises(typed)
-        workspace.follow(catalog.settings)
+        engine.follow(catalog.settings)
         planned = tuple(name for name in added if typed.views[name.lower()].plan is not None)
         whole = replace(catalog, views=typed.views)
         return Installation(whole, typed, planned, removed, forgotten, widened, ask)
@@ -605,12 +606,11 @@ class Execution:
 
     def _typed(self, catalog: Catalog, added: Sequence[str]) -> tuple[Catalog, Callable[[], Catalog] | None]:
         """The catalog with the types of all columns; and what asks Spark for them, if it has not been asked."""
-        workspace = self.workspace
 
         def ask() -> Catalog:
-            return self.stepper.engine.resolved(catalog)
+            return self.engine.resolved(catalog)
 
-        proven = typed_in_process(catalog, added) if wants_process(catalog, local=workspace.is_local) else None
+        proven = typed_in_process(catalog, added) if wants_process(catalog, local=self.engine.is_local) else None
         return (ask(), None) if proven is None else (proven, ask)
 
     # Queries
@@ -635,7 +635,7 @@ class Execution:
             return contents.answered(plan)
 
         try:
-            return Answer(self.workspace, self._spark(lambda: self._released(answered)))
+            return Answer(self.engine.relations, self._spark(lambda: self._released(answered)))
         except PenstockError as error:
             raise error.with_place(self._without_history(tree, sufficient)) from error.__cause__
 
@@ -666,9 +666,9 @@ class Execution:
         return from_views(plan, with_taking_in(catalog, taking_in)).plan
 
     @property
-    def workspace(self) -> Workspace:
-        """The part that operators on Spark share."""
-        return self.stepper.engine.workspace
+    def engine(self) -> Engine:
+        """The circuits at work."""
+        return self.stepper.engine
 
     def content(self, name: str) -> Answer:
         """The rows of a view or table as they are now: those maintained by change where they are kept."""
@@ -676,17 +676,16 @@ class Execution:
         if view is not None and self.stepper.stored.has_stepped(view):
             kept = self._contents().maintained_rows(view)
             if kept is not None:
-                self.workspace.left()
-                return Answer(self.workspace, kept)
+                self.engine.left()
+                return Answer(self.engine.relations, kept)
         return self.query(f"SELECT * FROM `{name}`")
 
     def _released(self, work: Callable[[], Found]) -> Found:
-        workspace = self.workspace
         try:
             return work()
         finally:
-            workspace.left()
-            workspace.release()
+            self.engine.left()
+            self.engine.release()
 
     def maintained(self, view: View, like: Relation) -> Relation:
         """The rows of a view as its changes add up; DataError if they are not kept."""
@@ -697,7 +696,7 @@ class Execution:
             message = f"view {view.name} has not had a step yet"
             raise DataError(Diagnostic("NOT_STEPPED", message, hint="step() with no rows will do"))
         found = self.stepper.stored.view(view)
-        return self.workspace.empty_like(like) if found is None else found
+        return self.engine.relations.empty_like(like) if found is None else found
 
     def _spark(self, work: Callable[[], Found], catalog: Catalog | None = None) -> Found:
         """Run something that may fail inside Spark, with its failure translated."""

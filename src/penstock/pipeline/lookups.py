@@ -49,7 +49,7 @@ def looked_up(execution: Execution, name: str, key: Any) -> Answer:
         execution.stepper.check_intact()
         found = execution.stepper.stored.looked_up(view, asked.keys)
         if found is not None:
-            return Answer(execution.workspace, found)
+            return Answer(execution.engine.relations, found)
     return execution.query(f"SELECT * FROM {quoted(asked.relation.name)} WHERE {asked.condition}")
 
 

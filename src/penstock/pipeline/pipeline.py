@@ -560,7 +560,7 @@ class Pipeline:
                 raise DataError(Diagnostic("NOT_COMPARABLE", message, hint="verify the views that read it"))
             contents = Contents(execution.stepper, execution.stepper.clock or self._now())
             expected = contents.query(found.plan)
-            return compare(found.name, execution.workspace, execution.maintained(found, expected), expected)
+            return compare(found.name, execution.engine.relations, execution.maintained(found, expected), expected)
 
     def explain(self, view: str | None = None, options: Sequence[str] = ()) -> str:
         """An account of how a view (or every view) is maintained, and where; starts no JVM.

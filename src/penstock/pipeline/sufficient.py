@@ -74,5 +74,5 @@ class Sufficiency:
 
     def _value(self, item: Above) -> Any:
         store = self.stepper.engine.process(self.stepper.catalog)
-        (value,) = constant_row(self.stepper.engine.workspace, store, [clocked(self.clock)(item.bound)])
+        (value,) = constant_row(self.stepper.engine.relations, store, [clocked(self.clock)(item.bound)])
         return comparable_value(value)

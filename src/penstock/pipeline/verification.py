@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.backends.api import Relation, Workspace
+from penstock.backends.api import Relation, Relations
 
 _RELATIVE = 1e-9
 _COMPARED = 200_000
@@ -33,13 +33,13 @@ class Verification:
         return self.ok
 
 
-def compare(view: str, workspace: Workspace, maintained: Relation, expected: Relation) -> Verification:
+def compare(view: str, relations: Relations, maintained: Relation, expected: Relation) -> Verification:
     """Compare two contents as multisets, floats within 1e-9 of their magnitude."""
-    rows = workspace.differences(maintained, expected, _COMPARED)
+    rows = relations.differences(maintained, expected, _COMPARED)
     left = _without_rounding([(row[-1], row[:-1]) for row in rows])
     unexpected = sum(weight for weight, _ in left if weight > 0)
     missing = -sum(weight for weight, _ in left if weight < 0)
-    return Verification(view, maintained.count(), missing, unexpected, tuple(left[:_SHOWN]))
+    return Verification(view, relations.count(maintained), missing, unexpected, tuple(left[:_SHOWN]))
 
 
 def _without_rounding(rows: list[tuple[int, tuple[Any, ...]]]) -> list[tuple[int, tuple[Any, ...]]]:

@@ -19,7 +19,6 @@
 | `state` | all that is remembered between steps |
 | `tables` | what is remembered of tables, and what comes in judged by it |
 | `views` | what is remembered of views: their content, what waits to be shown, timers |
-| `view_content` | the maintained content of a view in the process |
 | `contents` | what tables and views hold now, as far as it is stored |
 | `waterlines` | questions about waterlines: now, after a step, and what moves them |
 | `lines` | the waterlines of all sources at one moment, and those that follow from them |

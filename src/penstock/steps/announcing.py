@@ -56,7 +56,7 @@ def changes_of(state: State, proposal: Proposal) -> dict[str, Change]:
         for view, name, names in _outputs(state)
     }
     rejections = proposal.given.rejections
-    delta = state.engine.workspace.change_of(ERROR_VIEW, rejections.change()) if rejections.rows else None
+    delta = state.engine.change_of(ERROR_VIEW, rejections.change()) if rejections.rows else None
     return {**found, ERROR_VIEW.name: Change(ERROR_VIEW.name, _names(ERROR_VIEW), step, clock, delta)}
 
 

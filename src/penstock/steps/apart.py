@@ -102,7 +102,7 @@ class FailedStep:
         if without:
             kept = [index for index in range(change.num_rows) if index not in without]
             change = change.take(pa.array(kept, pa.int64()))
-        return self.state.engine.workspace.change_of(intake.table, change)
+        return self.state.engine.change_of(intake.table, change)
 
     def _error(self, inputs: Mapping[str, Delta], written: Written) -> EvaluationError | None:
         engine, following = self.state.engine, written.following()
@@ -132,6 +132,6 @@ class FailedStep:
                 numbers = pa.array(range(len(units), len(units) + len(owners)), pa.int64())
                 at = intake.change.schema.get_field_index(WEIGHT)
                 rows = intake.change.set_column(at, intake.change.schema.field(at), numbers)
-                changes[name] = self.state.engine.workspace.change_of(intake.table, rows)
+                changes[name] = self.state.engine.change_of(intake.table, rows)
                 units += [owners[at] for at in range(len(owners))]
         return changes, units

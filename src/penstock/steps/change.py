@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 
 from penstock.backends.api import Delta
 from penstock.backends.rows import canonical_row, python_values
-from penstock.backends.spark.session import running_session
 from penstock.catalog.reserved import WEIGHT
-from penstock.plan.scalar import quoted
+from penstock.engine.handing import nothing_changed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -79,11 +78,7 @@ class Change:
         """The change as a Spark DataFrame."""
         if self._consolidated is not None:
             return self._consolidated.handed_over()
-        session = running_session()
-        assert session is not None  # noqa: S101 - a step has run on it
-        return session.createDataFrame(
-            [], ", ".join([*(f"{quoted(name)} void" for name in self.columns), f"{WEIGHT} bigint"])
-        )
+        return nothing_changed(self.columns)
 
     @property
     def delta(self) -> Delta | None:

@@ -63,8 +63,8 @@ class Stored:
             return None
         rows = self.rows(table)
         if rows is not None:
-            return self.state.engine.workspace.weighted(rows)
-        return self.state.log.weighted(self.state.engine.workspace, table, whole=self._wants_whole(table))
+            return self.state.engine.relations.weighted(rows)
+        return self.state.log.weighted(self.state.engine.relations, table, whole=self._wants_whole(table))
 
     def rows(self, table: Table) -> Relation | None:
         """The stored rows of a table with a key; None where nothing is stored but its history."""
@@ -153,7 +153,7 @@ class Stored:
     def view(self, view: View) -> Relation | None:
         """The rows of a view as its changes add up; None if there were none yet, or they are not kept."""
         weighted = self.state.views.weighted(view.name.lower()) if self.has_stepped(view) else None
-        return None if weighted is None else self.state.engine.workspace.repeated(weighted)
+        return None if weighted is None else self.state.engine.relations.repeated(weighted)
 
     def past(self, step: int) -> Past:
         """The tables as they were after a step."""

@@ -25,7 +25,7 @@ def taken_back(engine: Engine, view: View, rows: pa.Table) -> Delta:
     """A view's answer as a change that takes all of it back."""
     named = rows.rename_columns([column.name for column in view.columns])
     weights = pa.array([-1] * rows.num_rows, pa.int64())
-    return engine.workspace.change(named.append_column(WEIGHT, weights))
+    return engine.change(named.append_column(WEIGHT, weights))
 
 
 def less_earlier(state: State, shown: Shown) -> Shown:
@@ -53,4 +53,4 @@ def _here(engine: Engine, view: View, earlier: Delta, change: Delta) -> Delta:
     columns = tuple((column.name, column.type) for column in view.columns)
     fetched: list[Callable[[], pa.Table]] = [change.arrow, earlier.arrow]
     rows = added_up_here(engine.store, columns, (fetch() for fetch in fetched))
-    return engine.workspace.change(rows, change.schema)
+    return engine.change(rows, change.schema)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from penstock.backends.native.raised import diagnosed
-from penstock.backends.spark.raised import Reported, clipped, of_surroundings, reported
+from penstock.backends.reported import Reported, clipped
 from penstock.catalog.model import Catalog, View
+from penstock.engine.reported import report_of
 from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError
 from penstock.plan.nodes import Plan, Recompute
 from penstock.plan.opaque import filled
@@ -59,15 +59,11 @@ def translated(error: BaseException, catalog: Catalog) -> BaseException:
     interrupt = interrupt_behind(error)
     if interrupt is not None:
         return interrupt
-    raised = diagnosed(error)
-    if raised is not None:
-        return _raised(clipped(raised.message.strip()), raised.sqlstate, raised.fragment or None, catalog)
-    around = of_surroundings(error)
-    if around is not None:
-        return around
-    found = reported(error)
+    found = report_of(error)
     if found is None:
         return error
+    if isinstance(found, PenstockError):
+        return found
     if found.what == "failed":
         return InternalError(Diagnostic("SPARK_FAILED", found.message))
     refused = found.what == "refused"

@@ -21,26 +21,29 @@ import pyarrow.compute as pc
 
 from penstock.backends.api import Delta
 from penstock.backends.columns import carried_plainly
+from penstock.backends.native.stored import lies_in_process
+from penstock.backends.thresholds import (
+    FILLED_PIECES,
+    FIRST_FILLED_ROWS,
+    LARGEST_FILLED_SHARE,
+    LEAST_FILLED_ROWS,
+    MOST_CATCHING_UP,
+    MOST_FILLED_ROWS,
+)
 from penstock.catalog.model import ERROR_VIEW, Catalog, Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.plain import PLAIN
 from penstock.emit.policies import emission_of
 from penstock.engine.installed import Installed
 from penstock.engine.obstacles import is_by_row, obstacle_of
+from penstock.engine.view_content import ViewContent, can_lie_in_process
 from penstock.failpoints import reach
 from penstock.rewrite import rewrite_views
 from penstock.steps.contents import Stored, as_declared
 from penstock.steps.failures import EvaluationError, translated
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.forgetting import forgets
-from penstock.steps.intake.process import lies_in_process
 from penstock.steps.state import State
-from penstock.steps.view_content import ViewContent, can_lie_in_process, content_of
-
-_FIRST_ROWS, _MOST_ROWS = 2_000, 200_000
-_LEAST_ROWS, _LARGEST_SHARE = 500, 20_000
-_PIECES = 64  # a piece is not made smaller than its share, however slow it is, but where that is large
-_MOST_CATCHING_UP = 64  # pieces; what is left then is caught up at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +197,8 @@ class _Aside:
     def __post_init__(self) -> None:
         """Have the engine know of it."""
         engine = self.state.engine
-        assert engine.store is not None  # noqa: S101 - all of its operators work there
         views = {name: self.catalog.views[name] for name in self.installed.circuit.outputs}
-        self.contents = {name: content_of(engine.store, view, engine.workspace) for name, view in views.items()}
+        self.contents = {name: engine.content_here(view) for name, view in views.items()}
         engine.aside.append(self.installed)
 
     def work(self, inputs: Mapping[str, Delta]) -> None:
@@ -246,7 +248,7 @@ class Filling:
         self._feeds = {table.name.lower(): _Feed(table, stored.frozen(table)) for table in tables}
         self._rows, self._of = 0, sum(map(stored.count, tables))
         self._seconds = 0.0
-        self._size = _FIRST_ROWS
+        self._size = FIRST_FILLED_ROWS
         self._catching_up = 0
         self._retracts = False
 
@@ -265,7 +267,7 @@ class Filling:
     @property
     def is_near(self) -> bool:
         """True if what is left is no more than a piece, or does not become less."""
-        return self._of - self._rows <= self._size or self._catching_up > _MOST_CATCHING_UP
+        return self._of - self._rows <= self._size or self._catching_up > MOST_CATCHING_UP
 
     def follow(self, changes: Iterable[tuple[str, pa.Table]]) -> None:
         """Keep for later what a step has changed in the tables."""
@@ -293,11 +295,13 @@ class Filling:
     def _adapt(self, taken: float, wanted: float) -> None:
         """Have the next piece take about as long as is wanted."""
         size = int(self._size * min(2.0, max(0.5, wanted / max(taken, 1e-6))))
-        self._size = min(max(size, _LEAST_ROWS, min(self._of // _PIECES, _LARGEST_SHARE)), _MOST_ROWS)
+        self._size = min(
+            max(size, LEAST_FILLED_ROWS, min(self._of // FILLED_PIECES, LARGEST_FILLED_SHARE)), MOST_FILLED_ROWS
+        )
 
     def finish(self) -> None:
         """Catch up with all that is left."""
-        while self.give(_MOST_ROWS):
+        while self.give(MOST_FILLED_ROWS):
             pass
 
     def give(self, most: int) -> bool:
@@ -319,7 +323,7 @@ class Filling:
         name = table.name.lower()
         for item in self._asides:
             if name in item.installed.reads:
-                self._work(item, {name: self._state.engine.workspace.change_of(table, rows)})
+                self._work(item, {name: self._state.engine.change_of(table, rows)})
         self._rows += rows.num_rows
         reach("deploy.filling")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -10,14 +10,11 @@ from typing import Any
 from penstock.analysis.derived import Derived, OfKeys, SourceColumn
 from penstock.backends.api import KeyedLines
 from penstock.backends.lines import alone, keyed_line_text, line_text
-from penstock.backends.native.proof import NotProvenError, Proven, quoted
-from penstock.backends.native.scalars import proven
-from penstock.backends.native.store import Store
+from penstock.backends.native.lines import LinesOverTimes, over_times
+from penstock.backends.native.proof import Proven
 from penstock.backends.waterlines import typed_literal
 from penstock.catalog.types import Type
-from penstock.engine.constants import constant_row
 from penstock.engine.engine import Engine
-from penstock.plan.scalar import parsed
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import TableLateness, comparable_value
 
@@ -75,7 +72,7 @@ class LineReader:
     engine: Engine
     _known: dict[str, Any] = field(default_factory=dict)
     _computed: dict[Derived, tuple[tuple[Any, ...] | None, Any]] = field(default_factory=dict)
-    _compiled: dict[tuple[str, tuple[Type, ...]], Proven | None] = field(default_factory=dict)
+    _over_times: LinesOverTimes = field(default_factory=LinesOverTimes)
 
     def values(self, wanted: Sequence[Derived], lines: Lines) -> list[Any]:
         """The (comparable) value of each, None where it is not known yet."""
@@ -84,7 +81,7 @@ class LineReader:
         unknown = [text for text in dict.fromkeys(texts) if text is not None and text not in self._known]
         found = dict(self._known)
         if unknown:
-            row = constant_row(self.engine.workspace, self.engine.store, unknown)
+            row = self.engine.constants(unknown)
             found |= {text: comparable_value(value) for text, value in zip(unknown, row, strict=True)}
         self._known = {text: found[text] for text in texts if text is not None}
         sources = [alone(derived) for derived in wanted]
@@ -97,43 +94,17 @@ class LineReader:
         """The values of those that follow from times alone and are proven: translated once, whatever the times are."""
         store = self.engine.store
         given = {source: lines.of(source) for derived in wanted for source in derived.sources}
-        asked = {derived: self._over_times(derived, given) for derived in dict.fromkeys(wanted)} if store else {}
-        found = {derived: item for derived, item in asked.items() if item is not None}
+        found: dict[Derived, Proven] = {}
+        for derived in dict.fromkeys(wanted) if store is not None else ():
+            item = self._over_times.of(derived, [given[source][1] for source in sorted(derived.sources)])
+            if item is not None:
+                found[derived] = item
         keys = {derived: tuple(given[source][0] for source in sorted(derived.sources)) for derived in found}
         if store is not None and any(self._computed.get(derived, _NOTHING)[0] != key for derived, key in keys.items()):
             times = ((source.name, at) for source, (at, kind) in given.items() if kind == "timestamp")
-            values = _evaluated(store, list(found.values()), times)
+            values = map(comparable_value, over_times(store, list(found.values()), times))
             self._computed = {derived: (keys[derived], value) for derived, value in zip(found, values, strict=True)}
         return {derived: self._computed[derived][1] for derived in found}
 
-    def _over_times(self, derived: Derived, given: Mapping[SourceColumn, tuple[Any, Type]]) -> Proven | None:
-        """A waterline as an expression over those of its sources; None where some are no times, or it is not proven."""
-        sources = sorted(derived.sources)
-        kinds = tuple(given[source][1] for source in sources)
-        if alone(derived) is not None or derived.reads_clock or not sources or {*kinds} - {"timestamp"}:
-            return None
-        key = derived.text, kinds
-        if key not in self._compiled:
-            try:
-                types = {source.name: kind for source, kind in zip(sources, kinds, strict=True)}
-                self._compiled[key] = proven(parsed(derived.text), types)
-            except NotProvenError:
-                self._compiled[key] = None
-        return self._compiled[key]
-
 
 _NOTHING = (None, None)
-
-
-def _evaluated(store: Store, wanted: Sequence[Proven], times: Iterable[tuple[str, datetime | None]]) -> list[Any]:
-    """The (comparable) values of expressions over times by their names."""
-    items = ", ".join(f"{item.text} AS v{place}" for place, item in enumerate(wanted))
-    given = dict(times)
-    named = ", ".join(f"CAST(${place} AS TIMESTAMP) AS {quoted(name)}" for place, name in enumerate(given, 1))
-    (row,) = store.prepared(f"SELECT {items} FROM (SELECT {named})", list(map(_time, given.values())))
-    return [comparable_value(value) for value in row]
-
-
-def _time(at: datetime | None) -> str:
-    """A time as DuckDB has it, which is in UTC."""
-    return "CAST(NULL AS TIMESTAMP)" if at is None else f"TIMESTAMP '{at}'"

@@ -51,7 +51,7 @@ from penstock.steps.latest import Latest, is_limited, latest_in, times_of, toget
 from penstock.steps.moments import Moments
 
 if TYPE_CHECKING:
-    from penstock.backends.api import Delta, Relation, Workspace
+    from penstock.backends.api import Delta, Relation, Relations
     from penstock.steps.rows.added import Added
 
 FORMAT = 2
@@ -228,7 +228,7 @@ class InputLog:
         for segment in () if history is None else history.segments:
             self._pass(segment)
 
-    def weighted(self, workspace: Workspace, table: Table, *, whole: bool = True) -> Relation | None:
+    def weighted(self, relations: Relations, table: Table, *, whole: bool = True) -> Relation | None:
         """Every accepted change of a table with its weight; None if there was none.
 
         Raises SqlError for a table that keeps no history, and DataError if the log no longer reaches back, unless what
@@ -239,7 +239,7 @@ class InputLog:
         if history is None or not history.segments:
             return None
         here, files = self._given(history.segments)
-        return workspace.read(table, [self.completed(table, rows) for rows in here], files, self.added)
+        return relations.read(table, [self.completed(table, rows) for rows in here], files, self.added)
 
     def pieces(
         self, table: Table, after: int = 0, until: int | None = None, *, whole: bool = True

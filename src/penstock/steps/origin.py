@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import penstock
-
-_LIBRARIES = ("duckdb", "pyarrow", "pyspark", "sqlglot")
+from penstock.backends.libraries import LIBRARIES
 
 
 @dataclass(frozen=True)
@@ -59,5 +58,5 @@ def code_digest() -> str:
 @cache
 def _libraries() -> str:
     """Python and the libraries whose values are written."""
-    versions = (f"{name} {importlib.metadata.version(name)}" for name in _LIBRARIES)
+    versions = (f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES)
     return ", ".join((f"Python {platform.python_version()}", *versions))

@@ -49,10 +49,10 @@ class Past:
         stored = self._stored(table)
         if stored is None:
             return gathered(self.state, table, self.pieces(table))
-        workspace = self.state.engine.workspace
-        rows, since = workspace.weighted(stored.content()), list(self._since(table))
+        relations = self.state.engine.relations
+        rows, since = relations.weighted(stored.content()), list(self._since(table))
         taken = gathered(self.state, table, since)
-        return rows if taken is None else workspace.together(rows, taken)
+        return rows if taken is None else relations.together(rows, taken)
 
     def _stored(self, table: Table) -> KeyStore | None:
         """The rows that a table has now, where the log alone does not tell what it had then."""
@@ -71,7 +71,7 @@ def gathered(state: State, table: Table, pieces: Iterable[pa.Table]) -> Relation
     found = [piece for piece in pieces if piece.num_rows]
     if not found:
         return None
-    return state.engine.workspace.relation_of(table, pa.concat_tables([item.cast(found[0].schema) for item in found]))
+    return state.engine.relations.relation_of(table, pa.concat_tables([item.cast(found[0].schema) for item in found]))
 
 
 def _taken_back(change: pa.Table) -> pa.Table:

@@ -21,14 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.backends.api import Content, Delta, RowFiles, Runner, Stored
-from penstock.backends.native.collecting import Collector
-from penstock.backends.native.operators.touched import Keys
-from penstock.backends.native.trace import Trace
+from penstock.backends.api import Delta, RowFiles
 from penstock.backends.rows import canonical_row
-from penstock.backends.spark import remembered
-from penstock.backends.spark.schema_classes import MODULE as SCHEMA_CLASSES
-from penstock.backends.spark.schema_classes import is_schema_class
+from penstock.engine import remembered
 from penstock.engine.schemas import schema_of
 from penstock.errors import DataError, Diagnostic, PenstockError, UnsupportedError
 from penstock.plan.tree_values import is_tree, tree_of, tree_values
@@ -40,7 +35,7 @@ if TYPE_CHECKING:
     from penstock.steps.state import State
 
 # The classes of this package that remember something, beside its dataclasses and enumerations.
-_REMEMBERING = (Runner, Trace, Stored, KeyStore, RowCounts, Content, Collector, Keys, *remembered.CLASSES)
+_REMEMBERING = (KeyStore, RowCounts, *remembered.CLASSES)
 _METHODS = ("step_clock", "_settle", *remembered.METHODS)
 _OTHERS = {
     "array": ("array", "_array_reconstructor"),
@@ -84,7 +79,7 @@ def _is_known(found: object) -> bool:
     module = str(getattr(found, "__module__", None) or "builtins")
     if isinstance(found, type) and module.startswith("penstock."):
         return is_dataclass(found) or issubclass(found, (Enum, *_REMEMBERING))
-    if isinstance(found, type) and is_schema_class(found):
+    if isinstance(found, type) and remembered.is_schema_class(found):
         return True
     if any(found is item for item in _FUNCTIONS):
         return True
@@ -149,7 +144,7 @@ class _Unpickler(pickle.Unpickler):
         raise _refused(kind, name)
 
     def find_class(self, module: str, name: str) -> Any:
-        own = module.startswith("penstock.") or module in (*_OTHERS, SCHEMA_CLASSES)
+        own = module.startswith("penstock.") or module in (*_OTHERS, remembered.SCHEMAS)
         found = _found(module, name) if own else None
         if found is None or not _is_known(found):
             raise _refused(module, name)
@@ -187,16 +182,12 @@ def loaded(data: bytes, state: State, directory: Path, rows: RowFiles) -> Any:
 
 
 def _surroundings(state: State, rows: RowFiles) -> dict[str, Any]:
-    engine = state.engine
     return {
         "rows": rows,
-        "workspace": engine.workspace,
-        "store": engine.store,
-        "engine": engine,
+        **state.engine.surroundings(),
         "log": state.log,
         "line reader": state.line_reader,
         "state": state,
         "tables": state.tables,
         "views": state.views,
-        "profiler": engine.profiler,
     }

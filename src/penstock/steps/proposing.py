@@ -82,7 +82,7 @@ def propose(state: State, given: StepInput) -> Proposal:
     reported = len(given.rejections.rows)
     phase = state.stopwatch.of
     try:
-        state.engine.workspace.check_session()
+        state.engine.check_session()
         with phase("intake"):
             again = given.again
             intakes = taken_in(state, given) if again is None else again.of(_plain_names(state, again))
@@ -123,7 +123,7 @@ def abandoned(
     state.views.discard()
     if result is not None:
         result.discard()
-    state.engine.workspace.release()
+    state.engine.release()
     return translated(error, state.catalog)
 
 

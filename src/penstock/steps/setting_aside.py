@@ -16,8 +16,6 @@ from functools import cached_property
 
 from penstock.backends.rows import Key
 from penstock.circuit.lineage import goes_row_by_row, tables_behind
-from penstock.engine.raising import keys_met, raising_rows
-from penstock.engine.schemas import schemas_of
 from penstock.errors import UnsupportedError
 from penstock.steps.apart import FailedStep, Unit
 from penstock.steps.culprits import Culprit, culprits, failing_alone
@@ -95,7 +93,7 @@ class _Search:
         if first is None or not self._units or self.step.error_without(self._units) is not None:
             return []
         self.error = first
-        if self._independent and not self.state.engine.workspace.has_spark:
+        if self._independent and not self.state.engine.has_spark:
             with suppress(_TooManyError):
                 return self._by_parts(first, most=_PARTS)
         return self._by_query(first) or self._by_parts(first)
@@ -108,17 +106,16 @@ class _Search:
         if place is None or error.fragment is None:
             return []
         numbered, owners = self.step.numbered()
-        workspace = self.state.engine.workspace
-        workspace.clock = self.given.clock
+        engine = self.state.engine
         try:
-            numbers = raising_rows(workspace, place, numbered, error.stands_in)
+            numbers = engine.raising_rows(place, numbered, error.stands_in, self.given.clock)
         except Exception as failure:
             found = translated(failure, self.state.catalog)
             if isinstance(found, EvaluationError) or _without_java(found):  # something else raises before
                 return []
             raise found from failure
         finally:
-            workspace.release()
+            engine.release()
         units = list(dict.fromkeys(owners[number] for number in sorted(numbers)))
         return self._told(units, error) if set(units) <= set(self._units) else []
 
@@ -196,15 +193,14 @@ class _Search:
         engine = self.state.engine
         numbered, owners = self.step.numbered()
         try:
-            schemas = schemas_of(engine.workspace, place.installed)
-            found = keys_met(engine.workspace, place, numbered, schemas)
+            found = engine.keys_met(place, numbered)
         except Exception as failure:
             error = translated(failure, self.state.catalog)
             if isinstance(error, EvaluationError) or _without_java(error):  # the key itself raises
                 return None
             raise error from failure
         finally:
-            engine.workspace.release()
+            engine.release()
         if found is None:
             return None
         keys: dict[Unit, set[int]] = {}

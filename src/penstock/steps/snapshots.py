@@ -177,7 +177,7 @@ class Snapshots:
         indexes = [] if store is None else store.save(folder / ROWS)
         reach("state.rows")
         remembered = {**_remembered(state), "indexes": indexes, "more": dict(more)}
-        rows = state.engine.workspace.row_files(folder)
+        rows = state.engine.row_files(folder)
         memory = dumped(remembered, state, self._directory, rows)
         reach("state.parquet")
         (folder / MEMORY).write_bytes(memory)
@@ -248,7 +248,7 @@ class Snapshots:
         if damage is not None:
             return None, damage
         try:
-            rows = state.engine.workspace.row_files(found.path)
+            rows = state.engine.row_files(found.path)
             remembered = loaded((found.path / MEMORY).read_bytes(), state, self._directory, rows)
             if state.engine.store is not None and ROWS in found.header["files"]:
                 state.engine.store.restore(found.path / ROWS, remembered["indexes"])

@@ -60,10 +60,9 @@ class State:
     @classmethod
     def first(cls, engine: Engine, log: InputLog, retain: str) -> State:
         """The state before anything has been declared."""
-        workspace = engine.workspace
-        found = cls(engine, log, Catalog(), Tables(workspace, log), Views(engine, retain), LineReader(engine))
+        found = cls(engine, log, Catalog(), Tables(engine.relations, log), Views(engine, retain), LineReader(engine))
         found.positions = SavedPositions(log.positions_file)
-        log.added = Added(workspace, lambda: engine.process(found.catalog))
+        log.added = Added(engine.relations, lambda: engine.process(found.catalog))
         found.tables.process = lambda: engine.process(found.catalog)
         return found
 

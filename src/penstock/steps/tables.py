@@ -7,22 +7,22 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from penstock.backends.api import Workspace
+from penstock.backends.api import Relations
 from penstock.backends.columns import python_rows, weighted_schema
+from penstock.backends.native.stored import lies_in_process
 from penstock.backends.thresholds import MANY_ROWS
 from penstock.bind.program.dml import refuse_unfindable
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import VERSIONS
 from penstock.engine.terms import Terms
 from penstock.steps.intake.apart import next_silence, origin_of_change, settled
-from penstock.steps.intake.bulk import FrameBatch, fold_frame
+from penstock.steps.intake.bulk import GivenBatch, fold_given
 from penstock.steps.intake.fold import Intake, Judge, fold_rows
 from penstock.steps.intake.holding import Holding, declared_holding
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import TableLateness, declared_lateness
 from penstock.steps.intake.many import fold_by_key
 from penstock.steps.intake.memory import TableMemory
-from penstock.steps.intake.process import lies_in_process
 from penstock.steps.intake.refusing import without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.intake.versions import fold_versions, inserted
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from penstock.backends.native.store import Store
     from penstock.steps.rows.added import Added
 
-Incoming = Batch | FrameBatch
+Incoming = Batch | GivenBatch
 # The columns of a table that views read, in lower case; None where all are wanted.
 Read = Callable[[str], frozenset[str] | None]
 
@@ -49,8 +49,8 @@ def is_strict(table: Table) -> bool:
 class Tables:
     """The memory of each table, made when it is first asked for; it follows committed steps alone."""
 
-    def __init__(self, workspace: Workspace, log: InputLog) -> None:
-        self._workspace = workspace
+    def __init__(self, relations: Relations, log: InputLog) -> None:
+        self._relations = relations
         self._log = log
         self._memories: dict[str, TableMemory] = {}
         self._terms: dict[str, Terms] = {}
@@ -61,7 +61,7 @@ class Tables:
         """The memory of a table."""
         name = table.name.lower()
         if name not in self._memories:
-            store = KeyStore(self._workspace, table, self._process(table)) if table.key else None
+            store = KeyStore(self._relations, table, self._process(table)) if table.key else None
             self._memories[name] = TableMemory(table, declared_lateness(table), store, holding=declared_holding(table))
         return self._memories[name]
 
@@ -130,12 +130,12 @@ class Tables:
             return None
         found = self._terms.get(table.name.lower())
         if found is None or found.table != table:
-            found = Terms(table, table.computing, lambda: self._workspace, self.process)
+            found = Terms(table, table.computing, lambda: self._relations, self.process)
             self._terms[table.name.lower()] = found
         return found
 
     @staticmethod
-    def _here(batch: FrameBatch, memory: TableMemory, judge: Judge) -> Batch:
+    def _here(batch: GivenBatch, memory: TableMemory, judge: Judge) -> Batch:
         """A DataFrame's rows on this machine, where both the table and its versions read them."""
         process = None if memory.store is None else memory.store.process
         return batch.fetched(judge) if process is None else batch.in_process(process, judge)
@@ -144,9 +144,9 @@ class Tables:
         memory = self.memory(batches[0].table)
         terms = self._terms_of(memory.table)
         judge = replace(judge, lateness=memory.lateness, holding=memory.holding, terms=terms)
-        if any(isinstance(batch, FrameBatch) for batch in batches):
+        if any(isinstance(batch, GivenBatch) for batch in batches):
             columns = read(memory.table.name.lower())
-            return fold_frame(self._workspace, batches, judge, memory, lambda: self._counts(memory), read=columns)
+            return fold_given(batches, judge, memory, lambda: self._counts(memory), read=columns)
         batch = judge.stamped(concatenated([batch for batch in batches if isinstance(batch, Batch)]))
         if memory.store is not None:
             return fold_by_key(batch, judge, memory.store)
@@ -168,7 +168,7 @@ class Tables:
         """The whole-row counts of a table, made from its history when first asked for."""
         if memory.counts is None:
             refuse_unfindable(memory.table)
-            found = RowCounts(self._workspace, memory.table, self._process(memory.table))
+            found = RowCounts(self._relations, memory.table, self._process(memory.table))
             self._load(found, memory.table)
             if memory.holding.waiting is not None:
                 found.apply((row[:-1], row[-1]) for row in python_rows(memory.holding.waiting))
@@ -180,9 +180,9 @@ class Tables:
         if counts.process is not None:
             counts.process.load(self._log.pieces(table))
             return
-        before = self._log.weighted(self._workspace, table)
+        before = self._log.weighted(self._relations, table)
         if before is not None:
-            counts.load(self._workspace.change_from(before))
+            counts.load(self._relations.change_from(before))
 
     def released(
         self, folded: Sequence[Intake], rejections: Rejections, refused: Refused, among: Collection[str]

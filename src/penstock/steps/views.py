@@ -16,7 +16,7 @@ from penstock.catalog.model import INTO, Catalog, View
 from penstock.emit.api import Emission, Emitted, Moment, Promise
 from penstock.emit.standing import Standing
 from penstock.engine.engine import Engine
-from penstock.steps.view_content import ViewContent, content_in_process
+from penstock.engine.view_content import ViewContent
 
 Values = Callable[[Sequence[Derived]], list[Any]]
 _NONE: Mapping[str, Emitted] = MappingProxyType({})
@@ -125,7 +125,7 @@ class Views:
         return Shown(found, after, timers, promises, finished)
 
     def _delta(self, shown: Delta | pa.Table) -> Delta:
-        return self._engine.workspace.change(shown) if isinstance(shown, pa.Table) else shown
+        return self._engine.change(shown) if isinstance(shown, pa.Table) else shown
 
     def propose(self, changes: Mapping[str, Delta], catalog: Catalog) -> None:
         """Add to the contents what a step changes, as a part of it: it may still fail."""
@@ -141,9 +141,7 @@ class Views:
     def _new_content(self, view: View, delta: Delta) -> Content:
         # A text that Spark gives need not be UTF-8, so what Spark gives does not enter the process.
         from_process = delta.native is not None or not any(item.needs_spark for item in self._engine.installed)
-        store = self._engine.store if from_process else None
-        workspace = self._engine.workspace
-        return content_in_process(store, view, workspace) or workspace.content()
+        return self._engine.new_content(view, in_process=from_process)
 
     def discard(self) -> None:
         """Forget what was proposed."""

@@ -53,7 +53,7 @@ class Written:
         rejections = self.given.rejections
         if not rejections.rows:
             return {}
-        return {ERROR_VIEW.name: self.state.engine.workspace.change_of(ERROR_VIEW, rejections.change())}
+        return {ERROR_VIEW.name: self.state.engine.change_of(ERROR_VIEW, rejections.change())}
 
     def _changes(self, target: Target, changes: Mapping[str, Delta]) -> dict[str, Delta]:
         """The change of a table that is written, and of its versions, from its writers' changes and its own rows."""
@@ -134,7 +134,7 @@ def inputs_of(state: State, intakes: Sequence[Intake]) -> dict[str, Delta]:
 def change_of(state: State, intake: Intake) -> Delta:
     """The change of a table as the engine takes it."""
     change = intake.change
-    return state.engine.workspace.change_of(intake.table, change) if isinstance(change, pa.Table) else change
+    return state.engine.change_of(intake.table, change) if isinstance(change, pa.Table) else change
 
 
 def given_of(table: Table, view: View, shown: Delta | pa.Table) -> Given:
@@ -153,7 +153,7 @@ def given_of(table: Table, view: View, shown: Delta | pa.Table) -> Given:
 def _fetched(table: Table, delta: Delta) -> pa.Table:
     if all(carried_plainly(column.type) for column in table.columns):
         return delta.arrow()
-    return delta.workspace.declared_rows(delta.frame(), table)
+    return delta.declared_rows(table)
 
 
 def _told(rows: pa.Table, place: int) -> pa.Table:

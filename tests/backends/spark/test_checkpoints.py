@@ -6,6 +6,7 @@ import time
 import pytest
 
 from penstock import Pipeline
+from penstock.backends.spark import given
 from penstock.steps.intake import bulk
 
 PROGRAM = """
@@ -32,6 +33,7 @@ def kept(spark):
 @pytest.fixture(autouse=True)
 def few_are_many(monkeypatch):
     monkeypatch.setattr(bulk, "DRIVER_ROWS", DRIVER_ROWS)
+    monkeypatch.setattr(given, "DRIVER_ROWS", DRIVER_ROWS)
 
 
 def opened(spark, program=PROGRAM, retain="materialized"):

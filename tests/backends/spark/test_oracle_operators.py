@@ -121,7 +121,7 @@ def compare(workspace: Workspace, contents, views) -> None:
     ],
 )
 def test_every_operator_equals_its_recomputation(interpreting, monkeypatch, memory_rows, driver_rows, compact):
-    monkeypatch.setattr(ranked, "_SPARE", 0)  # so that candidates run out in a short test
+    monkeypatch.setattr(ranked, "SPARE_CANDIDATES", 0)  # so that candidates run out in a short test
     workspace = Workspace(interpreting, driver_rows=driver_rows, memory_rows=memory_rows)
 
     # Many steps in one run, which the operators of the process see with many more examples.

@@ -21,6 +21,9 @@
 | wide_sums    | sums of DECIMALs of so many digits that they may overflow                   |
 | sketch       | a store without tables, to learn what is proven                             |
 | store        | one connection for an engine, whose step is one transaction                 |
+| stored       | rows of a table, found by some of their columns                             |
+| touched_keys | the keys that many operations on such a table touch                         |
+| lines        | derived waterlines over times                                               |
 | trace        | what an operator remembers of a relation, in one table                      |
 | typing       | types that the binder has left open, where a proof gives them               |
 | windows      | Spark's window calls as DuckDB's                                            |

@@ -10,6 +10,8 @@
 | carrying     | types that Arrow carries to Python and back unchanged                      |
 | stored       | rows of a table on the executors, found by some of their columns           |
 | exchange     | rows between Arrow and DataFrames in declared types                        |
+| given        | DataFrames that the user gives as rows of a table                          |
+| judging      | lateness as Spark SQL                                                      |
 | following    | what Spark reads by a format's name, batch by batch                        |
 | fetched      | DataFrames as tuples of Python values                                      |
 | sums         | partial results of a small change, added up on the driver                  |

@@ -17,10 +17,12 @@ import pyarrow as pa
 from penstock.backends import api
 from penstock.backends.api import Judged
 from penstock.backends.cancelling import added_up, groups_alike, may_be_null, without_cancelled
+from penstock.backends.judging import Judging
 from penstock.backends.native.trace import Rows
 from penstock.backends.spark.carrying import driver_safe
 from penstock.backends.spark.fetched import fetched_parts
 from penstock.backends.spark.grouping import consolidation
+from penstock.backends.spark.judging import greatest_text, verdict
 from penstock.backends.spark.names import new_name
 from penstock.backends.spark.parameters import as_parameter
 from penstock.backends.thresholds import HANDED_ROWS
@@ -382,7 +384,9 @@ class Delta(api.Delta):
         one, other = (Delta.of_frame(self.workspace, frame, rows=count) for frame, count in kept)
         return one, other
 
-    def judged(self, why: str, terms: Sequence[str]) -> Judged:
+    def judged(self, judging: Judging) -> Judged:
+        why = verdict(judging)
+        terms = [f"{greatest_text(item)} AS `max {item.place}`" for item in judging]
         names = ", ".join(quoted(name) for name in self.names)
         judged, _ = self.workspace.checkpoints.evaluated(self.frame().selectExpr("*", f"{why} AS __why"))
         facts = judged.selectExpr(*terms).toArrow().to_pylist()[0]
@@ -392,7 +396,7 @@ class Delta(api.Delta):
         rows = [(line["__why"], line["row"], line["times"]) for line in late.toArrow().to_pylist()]
         kept, count = self.workspace.checkpoints.evaluated(judged.where("__why IS NULL").drop("__why"))
         passed = Delta.of_frame(self.workspace, kept, rows=count, retracts=self.retracts)
-        return Judged(passed, rows, facts)
+        return Judged(passed, rows, {item.place: facts[f"max {item.place}"] for item in judging})
 
     def followed_by(self, later: api.Delta) -> Delta:
         union = self.frame().union(later.frame())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from penstock.backends.reported import Reported, clipped
 from penstock.backends.spark import jvm
 from penstock.backends.surroundings import FULL, cannot_write
 from penstock.errors import DataError, Diagnostic
@@ -17,24 +17,9 @@ _OF_VALUES = (
     "java.time.DateTimeException",
     "java.util.regex.PatternSyntaxException",
 )
-_CLIPPED = 500
 _DATA_EXCEPTION = "22"  # the class of SQLSTATE that is about values
 _LOST = re.compile(r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND\] Checkpoint block (\w+) not found")
 _STAGE = re.compile(r"^.*Job aborted due to stage failure: .*?: (?=[\w.$]+(?:Exception|Error))")
-
-
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """An error of Spark: it has 'refused' a query, an expression of one has 'raised', or it has 'failed' itself.
-
-    `fragment` is the expression, as Spark was given it, where Spark tells.
-    """
-
-    what: Literal["refused", "raised", "failed"]
-    message: str
-    sqlstate: str | None = None
-    fragment: str | None = None
-    condition: str = "SPARK_ERROR"
 
 
 def reported(error: Exception) -> Reported | None:
@@ -152,8 +137,3 @@ def fragment_of(error: Any) -> str | None:
         return contexts[0].fragment() if contexts else None
     except Exception:  # noqa: BLE001 - a context that cannot be read only costs the place
         return None
-
-
-def clipped(text: str) -> str:
-    """The text, or what an error has room for of it."""
-    return text if len(text) <= _CLIPPED else text[: _CLIPPED - 1] + "…"

@@ -27,7 +27,17 @@ import pyarrow as pa
 
 from penstock.backends.cancelling import added_up, groups_alike, may_be_null, without_cancelled
 from penstock.backends.spark.change import Delta, consolidated
-from penstock.backends.thresholds import LARGE_LAYER_ROWS, NEWEST_ROWS, NEWEST_SHARE, TRACE_LAYERS
+from penstock.backends.thresholds import (
+    DRIVER_LAYERS,
+    JUDGED_AGAIN,
+    LARGE_LAYER_ROWS,
+    NEWEST_ROWS,
+    NEWEST_SHARE,
+    RELIEF,
+    REPEATED,
+    TIER_BITS,
+    TRACE_LAYERS,
+)
 from penstock.catalog.reserved import KEY
 
 if TYPE_CHECKING:
@@ -37,11 +47,6 @@ if TYPE_CHECKING:
     from penstock.backends.spark.workspace import Workspace
 
 _COUNTER = itertools.count()
-_TIER_BITS = 4  # a large layer is not merged before there are 2 ** 4 in its tier
-_REPEATED = 2  # where rows stand so often on average, adding them up is worth it
-_JUDGED_AGAIN = 4  # times as many rows as before, and a merge adds up again, to see whether rows repeat
-_DRIVER_LAYERS = 2  # most rows, and the newest
-_RELIEF = 2  # of what the driver may hold, adding up must leave no more than this part
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +214,7 @@ class Trace:
     def _remembered(self, table: pa.Table, most: int) -> Trace:
         table = may_be_null(table)
         here = list(self.here)
-        if len(here) < _DRIVER_LAYERS:
+        if len(here) < DRIVER_LAYERS:
             here.append(DriverLayer(self.workspace, self.schema, table))
         else:
             here[-1] = here[-1].with_rows(table)
@@ -242,7 +247,7 @@ class Trace:
         """
         if self.is_local and not self.copies:
             fewer = self.condensed()
-            if fewer.rows * _RELIEF <= most:
+            if fewer.rows * RELIEF <= most:
                 return fewer
         return self.flushed()
 
@@ -260,7 +265,7 @@ class Trace:
     @property
     def copies(self) -> bool:
         """True if a merge copies rows as they are: nothing cancels, and when it was last seen, little added up."""
-        return self._only_grows and (not self.may_repeat or self.rows < _JUDGED_AGAIN * self.distinct_at)
+        return self._only_grows and (not self.may_repeat or self.rows < JUDGED_AGAIN * self.distinct_at)
 
     @property
     def _only_grows(self) -> bool:
@@ -283,7 +288,7 @@ class Trace:
         tiers: dict[int, list[Layer]] = {}
         for layer in still:
             tiers.setdefault(_tier(layer), []).append(layer)
-        full = next((tier for tier in tiers.values() if len(tier) >= 1 << _TIER_BITS), None)
+        full = next((tier for tier in tiers.values() if len(tier) >= 1 << TIER_BITS), None)
         return self if full is None else self._with_merged([item for item in self.layers if item not in full], full)
 
     def compacted(self) -> Trace:
@@ -314,7 +319,7 @@ class Trace:
         sizes = sorted(layer.rows for layer in layers)
         if self._only_grows and not self.copies and sum(sizes) >= LARGE_LAYER_ROWS:
             added, new = merged.rows - sizes[-1], sum(sizes[:-1])  # what is new beside the largest layer, of how much
-            distinct_at = self.rows if _REPEATED * added > new else 0
+            distinct_at = self.rows if REPEATED * added > new else 0
         return replace(self, layers=(*others, merged), distinct_at=distinct_at)
 
     def _merge(self, layers: Sequence[Layer]) -> Layer:
@@ -333,7 +338,7 @@ def _fields_of(value: DriverLayer | Trace) -> dict[str, Any]:
 
 
 def _tier(layer: Layer) -> int:
-    return ((layer.rows // LARGE_LAYER_ROWS).bit_length() - 1) // _TIER_BITS
+    return ((layer.rows // LARGE_LAYER_ROWS).bit_length() - 1) // TIER_BITS
 
 
 def by_key(

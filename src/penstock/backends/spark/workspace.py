@@ -30,6 +30,7 @@ from penstock.backends.spark.exchange import as_delta, as_frame, declared_rows, 
 from penstock.backends.spark.fetched import fetched_rows
 from penstock.backends.spark.following import Followed
 from penstock.backends.spark.functions import know_functions
+from penstock.backends.spark.given import GivenRows
 from penstock.backends.spark.layers import Layers
 from penstock.backends.spark.names import new_name
 from penstock.backends.spark.session import is_local
@@ -235,6 +236,10 @@ class Workspace:
         """The files of a snapshot in a folder."""
         return RowFiles(self, folder)
 
+    def given_rows(self, relation: DataFrame) -> GivenRows:
+        """The rows of a relation that the user has given."""
+        return GivenRows(self, relation)
+
     def relation_of(self, table: Table, rows: pa.Table) -> DataFrame:
         """Rows of a table as a relation, in the types of its declaration; other columns stay as they are."""
         return as_frame(self, table, rows)
@@ -242,6 +247,26 @@ class Workspace:
     def declared_rows(self, relation: DataFrame, table: Table) -> pa.Table:
         """The rows of a relation of a table's columns, in the Arrow types of the declaration."""
         return declared_rows(relation, table)
+
+    def names_of(self, relation: DataFrame) -> tuple[str, ...]:
+        """The columns of a relation."""
+        return tuple(relation.columns)
+
+    def arrow(self, relation: DataFrame) -> pa.Table:
+        """The rows of a relation in the Arrow types that Spark gives them."""
+        return relation.toArrow()
+
+    def first(self, relation: DataFrame, count: int) -> DataFrame:
+        """No more than so many rows of a relation, the first if it has an order."""
+        return relation.limit(count)
+
+    def renamed(self, relation: DataFrame, names: Sequence[str]) -> DataFrame:
+        """A relation with other names for its columns."""
+        return relation.toDF(*names)
+
+    def evaluated(self, relation: DataFrame) -> tuple[DataFrame, int]:
+        """The rows of a relation, evaluated on the executors, and how many they are."""
+        return self.checkpoints.evaluated(relation)
 
     def selected(self, relation: DataFrame, terms: Sequence[str]) -> DataFrame:
         """Terms of Spark SQL over the rows of a relation."""
@@ -254,6 +279,10 @@ class Workspace:
     def left(self) -> None:
         """Leave all rows to the JVM: the user has got a DataFrame that may read any of them."""
         self.checkpoints.leave_all()
+
+    def count(self, relation: DataFrame) -> int:
+        """The number of rows of a relation."""
+        return relation.count()
 
     def empty_of(self, table: Table) -> DataFrame:
         """A relation of a table's columns without rows."""
@@ -276,6 +305,10 @@ class Workspace:
     ) -> DataFrame:
         """The weighted rows of a table that are here, and those in files, which may be from before some columns."""
         return read_changes(self, table, here, files, earlier)
+
+    def unweighted(self, weighted: DataFrame) -> DataFrame:
+        """The rows of a weighted relation in which each stands once, without the weights."""
+        return weighted.drop(WEIGHT)
 
     def weighted(self, relation: DataFrame) -> DataFrame:
         """Rows with the weight of one that is there once."""

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from penstock.backends.spark.raised import message_of, of_surroundings, reported
 from penstock.backends.spark.trace import by_key
 from penstock.backends.surroundings import cannot_write
+from penstock.backends.thresholds import FILE_ROWS
 from penstock.errors import DataError, Diagnostic, PenstockError, UnsupportedError
 from penstock.plan.scalar import quoted
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from penstock.backends.spark.workspace import Workspace
 
-_FILE_ROWS = 250_000  # fewer are not worth a file of their own, which is put on the disk by itself
 _OF_PATTERNS = re.compile(r"([\\{}\[\]*?])")
 
 
@@ -56,7 +56,7 @@ class RowFiles:
         """
         # The name is new each time: a job that was interrupted may go on writing under its own.
         path = self.folder / f"spark-{uuid.uuid4().hex}"
-        placed = frame.toDF(*_places(frame.schema)).coalesce(max(1, math.ceil(rows / _FILE_ROWS)))
+        placed = frame.toDF(*_places(frame.schema)).coalesce(max(1, math.ceil(rows / FILE_ROWS)))
         try:
             placed.write.option("compression", "snappy").parquet(f"file://{path}")
             found = self._found(path, frame)

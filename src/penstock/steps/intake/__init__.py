@@ -4,9 +4,9 @@
 | --- | --- |
 | `apart` | waterlines of a source with partitions: the least of their own |
 | `inputs` | what a user hands to `step()`, as checked batches |
-| `bulk` | DataFrames: small ones come to the driver, large ones stay on the executors |
+| `bulk` | relations of the backend: few rows come to the driver, many stay where they lie |
 | `fold` | operations folded by key or row, late rows set aside |
-| `many` | the same for many operations on keys, by statements of DuckDB |
+| `many` | the same for many operations on keys, all at once in the process |
 | `versions` | what operations say about each key, and from when on |
 | `refusing` | a step's rows without those for which a view raises |
 | `gates` | LATENESS of a view's columns |
@@ -14,11 +14,9 @@
 | `session_gate` | the sessions of a query AFTER SESSION CLOSE, as a filter that numbers rows |
 | `arriving_sessions` | sessions in the order in which rows arrive: what opens and closes them |
 | `holding` | WATERMARK: rows that wait for later ones |
-| `judging` | lateness as Spark SQL |
 | `lateness` | LATENESS: waterlines, and which rows are late |
 | `memory` | what is remembered of one table |
 | `forgetting` | what a store may forget |
-| `process` | the part of a store that is in the process |
 | `keystore` | the row of each key |
 | `remembering_gate` | dedup that remembers keys: of each key the first row, as long as the key is remembered |
 | `again` | what a step has done to a table, from the log: nothing is judged a second time |

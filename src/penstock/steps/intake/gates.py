@@ -23,7 +23,6 @@ from penstock.backends.waterlines import below
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.plan.showing import OwnWaterline
 from penstock.steps.intake.fold import impossible
-from penstock.steps.intake.judging import greatest_terms, verdict
 from penstock.steps.intake.keyed_gate import keyed_gate
 from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable_value, furthest, late_column
 from penstock.steps.intake.remembering_gate import remembering_gate
@@ -111,9 +110,8 @@ class ViewGate:
 
     def _parted_there(self, delta: Delta) -> Parted:
         """The same by Spark, for a change that is not on the driver."""
-        clock = self.clock()
-        judged = delta.judged(verdict(self.lateness, clock), greatest_terms(self.lateness, clock))
-        values = {_name(item): [comparable_value(judged.facts[f"max {item.place}"])] for item in self.lateness.columns}
+        judged = delta.judged(self.lateness.judging(self.clock()))
+        values = {_name(item): [comparable_value(judged.greatest[item.place])] for item in self.lateness.columns}
         rejections = Rejections()
         for why, row, times in judged.late:
             for _ in range(times):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.backends.api import is_relation
 from penstock.catalog.model import Catalog, Table
 from penstock.catalog.zones import near_zones, zone_named
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
-from penstock.steps.intake.bulk import FrameBatch
+from penstock.steps.intake.bulk import GivenBatch
 from penstock.steps.rows.batch import Batch, RowReader
 from penstock.steps.rows.defaults import Defaults
 from penstock.steps.rows.new_columns import NewColumns
@@ -52,12 +53,11 @@ class Readers:
         return {name: columns for name, columns in found.items() if columns}
 
 
-def batch_of(table: Table, rows: Any, reader: RowReader) -> Batch | FrameBatch:
+def batch_of(table: Table, rows: Any, reader: RowReader) -> Batch | GivenBatch:
     """The checked rows of anything that `step()` takes; DataError for what does not fit."""
-    module = type(rows).__module__
-    if module.startswith("pyspark.sql"):
-        return FrameBatch(table, rows, reader)
-    if module.startswith("pandas"):
+    if is_relation(rows):
+        return GivenBatch(table, rows, reader)
+    if type(rows).__module__.startswith("pandas"):
         return _pandas_batch(rows, reader)
     if isinstance(rows, pa.RecordBatch):
         rows = pa.Table.from_batches([rows])

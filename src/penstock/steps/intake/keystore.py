@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.backends.api import Delta, Relation, Stored, Workspace
+from penstock.backends.api import Delta, Relation, Relations, Stored
 from penstock.backends.columns import arrow_rows, arrow_schema, weighted_schema
 from penstock.backends.native.interrupts import undivided
 from penstock.backends.native.proof import not_proven
+from penstock.backends.native.stored import ProcessRows
 from penstock.backends.rows import Key, Row, canonical
 from penstock.backends.thresholds import HELD_ROWS
 from penstock.catalog.model import Table
 from penstock.steps.intake.forgetting import is_late
 from penstock.steps.intake.lateness import TableLateness
-from penstock.steps.intake.process import ProcessRows
 
 if TYPE_CHECKING:
     from penstock.backends.native.store import Store
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 class KeyStore:
     """The row of each key of a table with a primary key; its base lies in `process` if that is given."""
 
-    def __init__(self, workspace: Workspace, table: Table, process: Store | None = None) -> None:
-        self._workspace = workspace
+    def __init__(self, relations: Relations, table: Table, process: Store | None = None) -> None:
+        self._relations = relations
         self.table = table
         names = [column.name.lower() for column in table.columns]
         self._places = [names.index(name.lower()) for name in table.key]
-        self.process = None if process is None else ProcessRows(process, workspace, table, table.key)
-        self._base: Stored = self.process or workspace.stored(table, table.key)
+        self.process = None if process is None else ProcessRows(process, relations, table, table.key)
+        self._base: Stored = self.process or relations.stored(table, table.key)
         # key -> the row in the base, the row now
         self._newest: dict[Key, tuple[Row | None, Row | None]] = {}
         self._kept = 0  # entries on the driver that forgetting has left
@@ -49,7 +49,7 @@ class KeyStore:
 
     def widened(self, table: Table, process: Store | None, added: Added) -> KeyStore:
         """The rows of the same table with more columns; these stay as they are."""
-        found = KeyStore(self._workspace, table, process)
+        found = KeyStore(self._relations, table, process)
         found._base.take_over(self._base, added)
         wide = added.completing(self.table, table)
         found._newest = {
@@ -122,12 +122,12 @@ class KeyStore:
 
     def content(self) -> Relation:
         """Every row of the table."""
-        base, workspace = self._base.weighted(), self._workspace
+        base, relations = self._base.weighted(), self._relations
         if base is None:
             rows = [now for _, now in self._newest.values() if now is not None]
-            return workspace.relation_of(self.table, arrow_rows(arrow_schema(self.table.columns), rows))
-        newest = workspace.relation_of(self.table, arrow_rows(weighted_schema(self.table.columns), self._unflushed()))
-        return workspace.repeated(base, newest)
+            return relations.relation_of(self.table, arrow_rows(arrow_schema(self.table.columns), rows))
+        newest = relations.relation_of(self.table, arrow_rows(weighted_schema(self.table.columns), self._unflushed()))
+        return relations.repeated(base, newest)
 
     def arrow(self) -> pa.Table:
         """Every row of the table, with weights that may still cancel; NotProvenError if some lie on the executors."""

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from penstock.analysis.bounds import Bound
 from penstock.analysis.declarations import late_bounds
+from penstock.backends.judging import JudgedColumn, Judging
 from penstock.catalog.model import Column, Table
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, as all values here
@@ -110,6 +111,19 @@ class TableLateness:
     def limits(self) -> list[tuple[int, Any]]:
         """The waterline of each column by its place; None where nothing has been seen yet."""
         return [(item.place, self.waterline(item).at) for item in self.columns]
+
+    def judging(self, clock: datetime) -> Judging:
+        """The columns as a backend judges rows by them, when the clock stands so."""
+        return tuple(
+            JudgedColumn(
+                item.column.name,
+                item.column.type,
+                item.place,
+                self.waterline(item).at,
+                None if item.ahead is None else item.ahead.above(clock),
+            )
+            for item in self.columns
+        )
 
     def late(self, row: Mapping[int, Any] | list[Any], columns: Iterable[LateColumn] | None = None) -> bool:
         """True if a row (comparable values by place) is below some waterline."""

@@ -1,11 +1,9 @@
-"""Many operations on the keys of a table that lies in the process, folded by statements of DuckDB.
+"""Many operations on the keys of a table that lies in the process, folded all at once.
 
-    batch   position, key, operation    →  of each key: its first position, and the last that counts
-    found   the stored rows of the keys →  what each key had before
-
-What becomes of a key is then the row at its last position, or nothing after a deletion; a partial update fills what
-later ones leave open. It is what `fold.fold_keyed` finds, which folds one operation after the other and takes whatever
-this leaves: rows that views refuse, partial updates where some results are late.
+The process tells of each key its first operation, the last that counts, and its stored row (`TouchedKeys`). What
+becomes of a key is then the row at its last position, or nothing after a deletion; a partial update fills what later
+ones leave open. It is what `fold.fold_keyed` finds, which folds one operation after the other and takes whatever this
+leaves: rows that views refuse, partial updates where some results are late.
 """
 
 from __future__ import annotations
@@ -17,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.backends.columns import python_rows
+from penstock.backends.native.stored import ProcessRows, positions
+from penstock.backends.native.touched_keys import TouchedKeys, by_last, by_updates, first_of_each
 from penstock.backends.thresholds import MANY_ROWS
 from penstock.backends.waterlines import below
 from penstock.catalog.model import Table
@@ -31,7 +31,6 @@ from penstock.steps.intake.fold import (
 )
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import TableLateness
-from penstock.steps.intake.process import ProcessRows, positions
 from penstock.steps.rows.batch import INSERT, UPDATE, Batch, refuse_deletion
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, row_json
 
@@ -144,7 +143,7 @@ class _Folded:
         names = [column.name for column in batch.table.columns]
         skipped = set(self.first.filter(self.over).to_pylist())
         passed, by_key = verdicts.passed.to_pylist(), verdicts.by_key.to_pylist()
-        firsts = _first_of_each(self.process, batch)
+        firsts = first_of_each(self.process, batch.rows)
         aside = [at for at, first in enumerate(firsts) if not passed[at] or first in skipped]
         aside.sort(key=lambda at: (firsts[at], not by_key[at], at))
         for at, row in zip(aside, python_rows(batch.rows.take(pa.array(aside, pa.int64()))), strict=True):
@@ -154,102 +153,45 @@ class _Folded:
 
 def _replaced(process: ProcessRows, batch: Batch, verdicts: _Verdicts) -> _Folded:
     """The keys after rows that are inserted and deleted: the last operation of each that passes counts."""
-    keys, passed = ", ".join(process.keys), verdicts.passed
-    given = _numbered(process, batch)
-    if passed is not None:
-        given = given.append_column("ok", passed)
-    counted = "" if passed is None else " FILTER (ok)"
-    with process.store.given(given) as rows:
-        if passed is None and process.are_apart(rows):
-            touched = f"SELECT {keys}, p AS first, p AS last FROM {rows}"
-            found = _with_stored(process, touched, "last") if process.has_any(rows) else _all_new(process, len(batch))
-        else:
-            touched = f"SELECT {keys}, min(p) AS first, max(p){counted} AS last FROM {rows} GROUP BY {keys}"
-            found = _with_stored(process, touched, "last")
-    last = found["last"]
-    new = batch.rows if _is_all(last, len(batch)) else batch.rows.take(last)
-    stays = pc.fill_null(pc.equal(verdicts.codes.take(last), INSERT), False)  # noqa: FBT003 - the value for NULL
-    return _folded(process, verdicts, found, new, stays=stays, touched=pc.is_valid(last))
+    found = by_last(process, batch.rows, verdicts.passed)
+    new = batch.rows if _is_all(found.last, len(batch)) else batch.rows.take(found.last)
+    stays = pc.fill_null(pc.equal(verdicts.codes.take(found.last), INSERT), False)  # noqa: FBT003 - the value for NULL
+    return _folded(process, verdicts, found, new, stays=stays, touched=pc.is_valid(found.last))
 
 
 def _updated(process: ProcessRows, batch: Batch, verdicts: _Verdicts) -> _Folded:
     """The keys after partial updates too: each fills up the row that was inserted last, or is stored."""
-    keys = ", ".join(process.keys)
-    given = process.placed(batch.rows).append_column("p", positions(len(batch))).append_column("op", verdicts.codes)
-    filled = ", ".join(f"max(b.p) FILTER (b.{name} IS NOT NULL) AS u{name}" for name in process.names)
-    updates = [f"u{name}" for name in process.names]
-    with process.store.given(given) as rows:
-        firsts = f"SELECT {keys}, min(p) AS first, max(p) FILTER (op <> '{UPDATE}') AS last FROM {rows} GROUP BY {keys}"
-        later = f"FROM {rows} b JOIN firsts f ON {process.agreeing('b', 'f')} WHERE b.p > coalesce(f.last, -1)"
-        updated = f"SELECT f.first, {filled} {later} GROUP BY f.first"
-        joined = "SELECT f.*, u.* EXCLUDE (first) FROM firsts f LEFT JOIN updated u ON f.first = u.first"
-        query = f"WITH firsts AS ({firsts}), updated AS ({updated}) {joined}"
-        found = _with_stored(process, query, "last", *updates)
-    last, there, stored = found["last"], found["there"], process.declared(found.select(process.names))
+    found = by_updates(process, batch.rows, pc.equal(verdicts.codes, UPDATE))
+    last = found.last
     inserted = pc.fill_null(pc.equal(verdicts.codes.take(last), INSERT), False)  # noqa: FBT003 - the value for NULL
     begun, given_rows = pc.is_valid(last), batch.rows.take(last)
     new = [
-        pc.coalesce(values.take(found[late]), pc.if_else(begun, given, old))
-        for values, late, given, old in zip(
-            batch.rows.columns, updates, given_rows.columns, stored.columns, strict=True
+        pc.coalesce(values.take(found.filling[place]), pc.if_else(begun, given, old))
+        for place, (values, given, old) in enumerate(
+            zip(batch.rows.columns, given_rows.columns, found.stored.columns, strict=True)
         )
     ]
-    stays = pc.if_else(begun, inserted, there)
+    stays = pc.if_else(begun, inserted, found.there)
     table = pa.Table.from_arrays(new, schema=batch.rows.schema)
-    return _folded(process, verdicts, found, table, stays=stays, touched=pc.is_valid(found["first"]))
+    return _folded(process, verdicts, found, table, stays=stays, touched=pc.is_valid(found.first))
 
 
 def _folded(
     process: ProcessRows,
     verdicts: _Verdicts,
-    found: pa.Table,
+    found: TouchedKeys,
     new: pa.Table,
     *,
     stays: pa.ChunkedArray,
     touched: pa.ChunkedArray,
 ) -> _Folded:
-    old, there = process.declared(found.select(process.names)), found["there"]
+    old, there = found.stored, found.there
     over = pc.and_(there, _below_line(old, verdicts.lateness))
     touched = pc.and_(touched, pc.invert(over))
     if pc.any(there).as_py():
         alike = pc.and_(pc.and_(there, stays), _alike(old, new))
         touched = pc.and_(touched, pc.invert(alike))
-    return _Folded(process, verdicts, found["first"], there, old, new, stays, touched, over)
-
-
-def _numbered(process: ProcessRows, batch: Batch) -> pa.Table:
-    """The keys of a batch with their positions."""
-    return process.placed(batch.rows).select(process.keys).append_column("p", positions(len(batch)))
-
-
-def _with_stored(process: ProcessRows, touched: str, *columns: str) -> pa.Table:
-    """The touched keys in the order of their first operations, with their stored rows, and whether there is one."""
-    listed = ", ".join(f"g.{name}" for name in ("first", *columns))
-    if process.is_empty:
-        return _without_stored(process, process.store.arrow(f"SELECT {listed} FROM ({touched}) g ORDER BY first"))
-    stored = ", ".join(f"t.{name}" for name in process.names)
-    joined = f"touched g LEFT JOIN ({process.found_in('touched')}) t ON {process.agreeing('g', 't')}"
-    query = f"SELECT {listed}, {stored}, t.{WEIGHT} IS NOT NULL AS there FROM {joined} ORDER BY first"
-    return process.store.arrow(f"WITH touched AS MATERIALIZED ({touched}) {query}")
-
-
-def _all_new(process: ProcessRows, count: int) -> pa.Table:
-    """The same for operations on as many keys, none of which has a stored row."""
-    return _without_stored(process, pa.table({"first": positions(count), "last": positions(count)}))
-
-
-def _without_stored(process: ProcessRows, found: pa.Table) -> pa.Table:
-    for field in process.schema:
-        found = found.append_column(field, pa.nulls(found.num_rows, field.type))
-    return found.append_column("there", pa.repeat(pa.scalar(value=False), found.num_rows))
-
-
-def _first_of_each(process: ProcessRows, batch: Batch) -> list[int]:
-    """For each row of a batch the position of the first with its key."""
-    with process.store.given(_numbered(process, batch)) as rows:
-        partition = ", ".join(process.keys)
-        query = f"SELECT min(p) OVER (PARTITION BY {partition}) AS first FROM {rows} ORDER BY p"
-        return list(process.store.arrow(query)["first"].to_pylist())
+    return _Folded(process, verdicts, found.first, there, old, new, stays, touched, over)
 
 
 def _below_line(rows: pa.Table, lateness: TableLateness) -> pa.ChunkedArray:

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from penstock.backends.api import Delta, Stored, Workspace
+from penstock.backends.api import Delta, Relations, Stored
 from penstock.backends.columns import arrow_rows, arrow_schema, in_arrow, python_rows, weighted_schema
 from penstock.backends.native.interrupts import undivided
+from penstock.backends.native.stored import ProcessRows
 from penstock.backends.rows import Key, Row
 from penstock.backends.thresholds import HELD_ROWS, MANY_ROWS
 from penstock.catalog.model import Table
-from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.forgetting import is_late
 from penstock.steps.intake.lateness import TableLateness
-from penstock.steps.intake.process import ProcessRows, positions
 from penstock.steps.rows.identity import identity_of, unordered
 
 if TYPE_CHECKING:
@@ -37,19 +36,19 @@ class RowCounts:
     Its base lies in `process` if that is given.
     """
 
-    def __init__(self, workspace: Workspace, table: Table, process: Store | None = None) -> None:
-        self._workspace = workspace
+    def __init__(self, relations: Relations, table: Table, process: Store | None = None) -> None:
+        self._relations = relations
         self._table = table
         self._identity = identity_of(table)
         names = [column.name for column in table.columns]
-        self.process = None if process is None else ProcessRows(process, workspace, table, names)
-        self._base: Stored = self.process or workspace.stored(table, names)
+        self.process = None if process is None else ProcessRows(process, relations, table, names)
+        self._base: Stored = self.process or relations.stored(table, names)
         self._newest: dict[Key, tuple[Row, int]] = {}
         self._kept = 0  # entries on the driver that forgetting has left
 
     def widened(self, table: Table, process: Store | None, added: Added) -> RowCounts:
         """The counts of the same table with more columns; these stay as they are."""
-        found = RowCounts(self._workspace, table, process)
+        found = RowCounts(self._relations, table, process)
         found._base.take_over(self._base, added)
         wide = added.completing(self._table, table)
         rows = [(wide(row), count) for row, count in self._newest.values()]
@@ -129,27 +128,13 @@ class RowCounts:
         """
         assert self.process is not None  # noqa: S101 - whoever asks has looked
         self.flush()
-        process = self.process
-        names = ", ".join(process.names)
-        given = process.placed(rows).append_column("p", positions(rows.num_rows)).append_column("gone", deletes)
-        with process.store.given(given) as batch:
-            net = "sum(CASE WHEN gone THEN -1 ELSE 1 END)"
-            last = "max(p) FILTER (gone) AS last"
-            asked = f"SELECT {names}, {last}, {net} AS net FROM {batch} GROUP BY ALL HAVING net < 0"
-            if process.is_empty:
-                query = f"SELECT min(last) FROM ({asked})"
-            else:
-                there = f"SELECT {names}, sum({WEIGHT}) AS there FROM ({process.found_in('asked')}) GROUP BY ALL"
-                joined = f"asked a LEFT JOIN ({there}) h ON {process.agreeing('a', 'h')}"
-                query = f"WITH asked AS ({asked}) SELECT min(last) FROM {joined} WHERE -net > coalesce(there, 0)"
-            found = process.store.arrow(query).column(0)[0].as_py()
-        return None if found is None else int(found)
+        return self.process.missing(rows, deletes)
 
     def check_frame(self, delta: Delta) -> None:
         """Raise DataError if a change on the executors deletes a row more often than it is there."""
         self.flush()
         before = self._base.weighted()
-        negative = self._workspace.negative(*(() if before is None else (before,)), delta.frame())
+        negative = self._relations.negative(*(() if before is None else (before,)), delta.frame())
         if negative is not None:
             message = f"table {self._table.name}: a row to delete is not there: {negative}"
             raise DataError(Diagnostic("ROW_NOT_FOUND", message))

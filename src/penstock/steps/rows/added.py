@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from penstock.backends.api import Earlier, Workspace
+from penstock.backends.api import Earlier, Relations
 from penstock.backends.clock import clocked_text
 from penstock.backends.columns import arrow_type, python_rows
 from penstock.backends.rows import Row
@@ -32,7 +32,7 @@ _NULL = "NULL"
 class Added(Earlier):
     """The values of added columns, each evaluated once."""
 
-    workspace: Workspace
+    relations: Relations
     store: Callable[[], Store | None]
     _values: dict[tuple[str, str], pa.Scalar] = field(default_factory=dict)
 
@@ -44,7 +44,7 @@ class Added(Earlier):
         key = (text, column.type)
         if key not in self._values:
             stated = f"CAST(({text}) AS {plain_type(column.type)})"
-            found = evaluated(stated, column, self.store(), lambda: self.workspace)
+            found = evaluated(stated, column, self.store(), lambda: self.relations)
             self._values[key] = pa.scalar(_limited(column, found[0].as_py()), kind) if _is_limited(column) else found[0]
         return self._values[key]
 

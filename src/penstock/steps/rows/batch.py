@@ -17,10 +17,11 @@ import pyarrow.compute as pc
 
 from penstock.backends.columns import arrow_schema, arrow_type, python_rows
 from penstock.backends.parts import part_changer
+from penstock.backends.sound import is_sound
 from penstock.catalog.model import EVENT_TIME, Column, Table
 from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE
 from penstock.errors import DataError, Diagnostic, did_you_mean
-from penstock.steps.rows.cells import cells, is_sound
+from penstock.steps.rows.cells import cells
 from penstock.steps.rows.defaults import Defaults, draws
 from penstock.steps.rows.new_columns import (
     NewColumns,

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pyarrow as pa
 
 from penstock.backends.columns import arrow_schema
+from penstock.backends.sound import is_sound
 from penstock.engine.terms import TermRaisedError, Terms
 from penstock.steps.rows.batch import DELETE, Batch, Operated, bad_value, reject_row
-from penstock.steps.rows.cells import is_sound
 from penstock.steps.rows.rejected import Rejections
 
 _BEYOND = "found text that is not UTF-8, or a time beyond the years 1 to 9999"

@@ -23,7 +23,7 @@ from penstock.sql.parse import parse_expression
 from penstock.steps.rows.values import Json
 
 if TYPE_CHECKING:
-    from penstock.backends.api import Workspace
+    from penstock.backends.api import Relations, Workspace
     from penstock.backends.native.store import Store
 
 
@@ -65,12 +65,12 @@ class Defaults:
         return f"CAST(({stated}) AS {plain_type(column.type)})"
 
 
-def evaluated(text: str, column: Column, store: Store | None, workspace: Callable[[], Workspace]) -> pa.ChunkedArray:
+def evaluated(text: str, column: Column, store: Store | None, relations: Callable[[], Relations]) -> pa.ChunkedArray:
     """The one value of a constant of a column's type, as Arrow carries it: in the process where it is proven."""
     holder = Table("default", (replace(column, name="value"),))
     here = constants_here(store, [text])
     if here is None:
-        return workspace().declared_rows(workspace().sql(f"SELECT {text} AS value"), holder).column(0)
+        return relations().declared_rows(relations().sql(f"SELECT {text} AS value"), holder).column(0)
     return in_arrow(holder, here.rename_columns(["value"])).column(0)
 
 

@@ -14,13 +14,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.backends import judging
 from penstock.catalog.model import ERROR_VIEW
 from penstock.catalog.reserved import COMPUTED, ENDED, HIDDEN, ORDER, WEIGHT
 
-LATE = "Late value"
+LATE = judging.LATE
 LATE_VERSION = "Late version"
-FUTURE = "Future value"
-INFINITE = "Infinite value"
+FUTURE = judging.FUTURE
+INFINITE = judging.INFINITE
 BAD_ROW = "Bad row"
 BAD_FILE = "Bad file"
 EVALUATION = "Evaluation error"

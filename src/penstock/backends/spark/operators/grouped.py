@@ -5,8 +5,7 @@ from __future__ import annotations
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.rewriting import Rewriting
 from penstock.backends.spark.operators.touching import Touching
-
-_REWRITE_SHARE = 4  # a change above a quarter of the state rewrites it in one pass
+from penstock.backends.thresholds import REWRITE_SHARE
 
 
 class GroupedRunner(Touching, Rewriting):
@@ -15,6 +14,6 @@ class GroupedRunner(Touching, Rewriting):
     def advance(self, entries: str, estimate: int) -> Delta | None:
         """Propose the state after the change; the change of the output."""
         known = self.trace.rows if self.trace is not None else 0
-        if estimate > self.workspace.driver_rows and estimate * _REWRITE_SHARE > known:
+        if estimate > self.workspace.driver_rows and estimate * REWRITE_SHARE > known:
             return self.rewrite(entries, estimate)
         return self.touch(entries, estimate)

@@ -10,7 +10,7 @@ from penstock.backends.spark.grouping import common_type
 from penstock.backends.spark.operators.runner import Fanout, SparkRunner, Terms
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.workspace import Workspace
-from penstock.backends.thresholds import BROADCAST_ROWS
+from penstock.backends.thresholds import BROADCAST_ROWS, MATCHES
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Bilinear
 from penstock.plan.nodes import AsofJoin, Join
@@ -18,8 +18,6 @@ from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
-
-_FANOUT = 4  # matches that a row is expected to find, until the join has shown how many it finds
 
 
 def join_terms(node: Join | AsofJoin, left: StructType, right: StructType, workspace: Workspace) -> tuple[Terms, Terms]:
@@ -66,7 +64,7 @@ class BilinearRunner(SparkRunner):
             for schema, only in zip((left, right), operator.append_only, strict=True)
         ]
         self.retracts = not all(operator.append_only)
-        self.fanout = Fanout(_FANOUT)
+        self.fanout = Fanout(MATCHES)
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         del first

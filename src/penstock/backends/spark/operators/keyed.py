@@ -23,14 +23,13 @@ from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.typetext import type_text
 from penstock.backends.spark.window_calls import adds_up
 from penstock.backends.spark.workspace import Workspace
+from penstock.backends.thresholds import ROWS_OF_KEY
 from penstock.catalog.functions import APPROXIMATIONS
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.catalog.sorting import sortable
 from penstock.circuit.operators import Keyed
 from penstock.plan.nodes import Aggregate, AsofJoin, Join, Window
 from penstock.plan.scalar import quoted
-
-_FANOUT = 8  # rows of a touched key, until a step has shown how many there are
 
 
 class KeyedRunner(SparkRunner):
@@ -52,7 +51,7 @@ class KeyedRunner(SparkRunner):
             Trace(workspace, with_key(schema), append_only=only)
             for schema, only in zip(self.schemas, operator.append_only, strict=True)
         ]
-        self.fanout = Fanout(_FANOUT)
+        self.fanout = Fanout(ROWS_OF_KEY)
 
     def _terms(self, workspace: Workspace) -> tuple[Terms, ...]:
         node = self.operator.node

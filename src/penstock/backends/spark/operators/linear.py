@@ -15,6 +15,7 @@ from penstock.backends.spark.operators.absent import without
 from penstock.backends.spark.operators.runner import SparkRunner, column_terms
 from penstock.backends.spark.trace import Trace
 from penstock.backends.spark.workspace import Workspace
+from penstock.backends.thresholds import GENERATED
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Clocked, Constant, Linear
 from penstock.plan.nodes import Generate, Plan, Project, Scan
@@ -22,8 +23,6 @@ from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-GENERATED = 4  # rows that a generator is expected to give for one, where nothing is known
 
 
 class ConstantRunner(SparkRunner):

@@ -20,6 +20,7 @@ from penstock.backends.spark.operators.runner import SparkRunner, column_terms
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.typetext import type_text
 from penstock.backends.spark.workspace import Workspace
+from penstock.backends.thresholds import SPARE_CANDIDATES
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.catalog.sorting import sortable
 from penstock.circuit.forgetting import sorted_text
@@ -30,7 +31,6 @@ from penstock.plan.scalar import quoted
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-_SPARE = 1000  # candidates beyond those shown
 _BORDER = "__border"
 
 
@@ -43,7 +43,7 @@ class RankedRunner(SparkRunner):
         self.schema = schema
         self.append_only = operator.append_only
         self.shown = self.node.offset + (self.node.limit or 0)
-        self.room = self.shown if operator.append_only else 2 * self.shown + _SPARE
+        self.room = self.shown if operator.append_only else 2 * self.shown + SPARE_CANDIDATES
         self.traces = [] if operator.append_only else [Trace(workspace, with_key(schema))]
         self.candidates: Delta | None = None
         self.border: Delta | None = None  # None while all rows are candidates

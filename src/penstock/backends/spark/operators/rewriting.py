@@ -8,11 +8,10 @@ from penstock.backends.spark.operators.entries import OF_CHANGE
 from penstock.backends.spark.operators.groupstate import GroupState
 from penstock.backends.spark.sums import AT
 from penstock.backends.spark.trace import by_key
+from penstock.backends.thresholds import FEW_GROUPS
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.partials import PRESENT
 from penstock.plan.scalar import quoted
-
-_FEW_GROUPS = 4  # rows of a change for each group of the state from which on adding up first saves exchange
 
 
 class Rewriting(GroupState):
@@ -23,7 +22,7 @@ class Rewriting(GroupState):
         old = None if self.trace is None else self.trace.exchanged
         known = 0 if self.trace is None else self.trace.rows
         # Few groups: add up before the exchange. Many: exchange the rows once and add up with the state.
-        change = entries if known * _FEW_GROUPS > estimate else self.compacted(entries)
+        change = entries if known * FEW_GROUPS > estimate else self.compacted(entries)
         everything, rows = by_key(
             self.workspace, self.workspace.sql(self._two_states(old, f"SELECT * FROM ({change}) DISTRIBUTE BY {KEY}"))
         )

@@ -22,12 +22,12 @@ from penstock.backends.spark.operators.join import expression_type
 from penstock.backends.spark.operators.runner import SparkRunner, Terms
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.workspace import Workspace
+from penstock.backends.thresholds import ROWS_OF_SESSIONS
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Sessions
 from penstock.plan.nodes import Field, Scan, Session
 from penstock.plan.scalar import quoted
 
-_FANOUT = 32  # rows of the sessions that one row touches
 _ROWS = "#rows"
 
 
@@ -57,7 +57,7 @@ class SessionsRunner(SparkRunner):
             f"SELECT {columns_text(tuple(names))}, if({VERSION} = 1, {WEIGHT}, -{WEIGHT}) AS {WEIGHT} FROM ({answer})"
         )
         query = consolidation(self.output, f"({signed})", WEIGHT)
-        found = Delta.of_query(self.workspace, query, self.output, estimate=change.count() * _FANOUT)
+        found = Delta.of_query(self.workspace, query, self.output, estimate=change.count() * ROWS_OF_SESSIONS)
         kept = self.keyed(found, self.terms)
         if kept is None:
             return None

@@ -15,11 +15,9 @@ from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.entries import OF_CHANGE
 from penstock.backends.spark.operators.groupstate import GroupState
 from penstock.backends.spark.sums import STATES, Adder
-from penstock.backends.thresholds import PLANNED_ROWS
+from penstock.backends.thresholds import ADDED_UP_ROOM, PLANNED_ROWS
 from penstock.catalog.reserved import KEY
 from penstock.plan.scalar import quoted
-
-_ROOM = 3  # what Arrow adds up is not handed to Spark, so more of it may stay on the driver
 
 
 class Touching(GroupState):
@@ -35,7 +33,7 @@ class Touching(GroupState):
             state = None if self.trace is None else self.trace.memory
             touched = self._adder.touched(entries, estimate, state, self._outcome())
             if touched is not None:
-                return self._done(touched, room=_ROOM)
+                return self._done(touched, room=ADDED_UP_ROOM)
         change = entries if self.groups else self.compacted(entries)
         old, local = None, True
         if self.trace is not None and self.trace.view is not None:

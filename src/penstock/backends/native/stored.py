@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.backends.api import Delta, Earlier, Limits, Relation, Stored, Workspace
+from penstock.backends.api import Delta, Earlier, Limits, Relation, Relations, Stored
 from penstock.backends.columns import arrow_schema, in_arrow, python_rows
 from penstock.backends.native.kinds import schema_in_arrow, stored
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.trace import weighing
 from penstock.backends.rows import Row
+from penstock.backends.sound import is_sound
 from penstock.backends.thresholds import HELD_ROWS, LEAST_FORGOTTEN_ROWS, LEAST_MERGED_ROWS
 from penstock.backends.waterlines import below
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import FRACTIONAL, Type, plain_type
 from penstock.errors import DataError, Diagnostic
-from penstock.steps.rows.cells import is_sound
 
 if TYPE_CHECKING:
     from penstock.backends.native.store import Store
@@ -54,9 +54,9 @@ def lies_in_process(table: Table) -> bool:
 class ProcessRows(Stored):
     """The part of a store that lies in DuckDB: weighted rows, found by some of their columns."""
 
-    def __init__(self, store: Store, workspace: Workspace, table: Table, by: Sequence[str]) -> None:
+    def __init__(self, store: Store, relations: Relations, table: Table, by: Sequence[str]) -> None:
         self.store = store
-        self._workspace = workspace
+        self._relations = relations
         self._table = table
         names = [column.name.lower() for column in table.columns]
         self.keys = [f"c{names.index(name.lower())}" for name in by]
@@ -120,11 +120,29 @@ class ProcessRows(Stored):
         apart = f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(self.keys)} FROM {rows})"
         return bool(self.store.arrow(f"SELECT ({count}) = ({apart})").column(0)[0].as_py())
 
-    def twice(self, rows: str) -> tuple[Any, ...] | None:
-        """A key that several rows of a relation have; None if there is none."""
+    def twice(self, rows: pa.Table) -> tuple[Any, ...] | None:
+        """A key that several rows have; None if there is none."""
         keys = ", ".join(self.keys)
-        query = f"SELECT {keys} FROM {rows} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"
-        return next(iter(python_rows(self.store.arrow(query))), None)
+        with self.store.given(self.placed(rows)) as given:
+            query = f"SELECT {keys} FROM {given} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"
+            return next(iter(python_rows(self.store.arrow(query))), None)
+
+    def missing(self, rows: pa.Table, deletes: pa.Array) -> int | None:
+        """The place of the first row whose deletion, its last in these rows, finds it not there often enough."""
+        names = ", ".join(self.names)
+        given = self.placed(rows).append_column("p", positions(rows.num_rows)).append_column("gone", deletes)
+        with self.store.given(given) as batch:
+            net = "sum(CASE WHEN gone THEN -1 ELSE 1 END)"
+            last = "max(p) FILTER (gone) AS last"
+            asked = f"SELECT {names}, {last}, {net} AS net FROM {batch} GROUP BY ALL HAVING net < 0"
+            if self.is_empty:
+                query = f"SELECT min(last) FROM ({asked})"
+            else:
+                there = f"SELECT {names}, sum({WEIGHT}) AS there FROM ({self.found_in('asked')}) GROUP BY ALL"
+                joined = f"asked a LEFT JOIN ({there}) h ON {self.agreeing('a', 'h')}"
+                query = f"WITH asked AS ({asked}) SELECT min(last) FROM {joined} WHERE -net > coalesce(there, 0)"
+            found = self.store.arrow(query).column(0)[0].as_py()
+        return None if found is None else int(found)
 
     def _present(self, rows: str) -> str:
         """The query for the rows that are left of those that came and went."""
@@ -246,7 +264,7 @@ class ProcessRows(Stored):
             self._relation = None
 
     def weighted(self) -> Relation | None:
-        return None if self._relation is None else self._workspace.relation_of(self._table, self.arrow())
+        return None if self._relation is None else self._relations.relation_of(self._table, self.arrow())
 
 
 def _left(name: str, kind: Type) -> str:

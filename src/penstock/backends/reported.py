@@ -1,0 +1,27 @@
+"""Exceptions of a backend, as far as the pipeline tells them on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+_CLIPPED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """An error of a backend: it has 'refused' a query, an expression of one has 'raised', or it has 'failed' itself.
+
+    `fragment` is the expression, as the backend was given it, where it tells.
+    """
+
+    what: Literal["refused", "raised", "failed"]
+    message: str
+    sqlstate: str | None = None
+    fragment: str | None = None
+    condition: str = "SPARK_ERROR"
+
+
+def clipped(text: str) -> str:
+    """The text, or what an error has room for of it."""
+    return text if len(text) <= _CLIPPED else text[: _CLIPPED - 1] + "…"

@@ -1,0 +1,19 @@
+"""Exceptions of either backend, read: whatever an operator works in, its errors are told in the same words."""
+
+from __future__ import annotations
+
+from penstock.backends.native.raised import diagnosed
+from penstock.backends.reported import Reported, clipped
+from penstock.backends.spark.raised import of_surroundings, reported
+from penstock.errors import PenstockError
+
+
+def report_of(error: Exception) -> Reported | PenstockError | None:
+    """The report of an exception that came out of a backend; None for any other.
+
+    One that is about the machine, and not about the program, is an error of its own.
+    """
+    raised = diagnosed(error)
+    if raised is not None:
+        return Reported("raised", clipped(raised.message.strip()), raised.sqlstate, raised.fragment or None)
+    return of_surroundings(error) or reported(error)
