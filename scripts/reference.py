@@ -99,7 +99,8 @@ def settings_page() -> str:
         yield from ("| setting | assumed | |", "| --- | --- | --- |")
         for item in meanings().values():
             if item.kind == kind:
-                yield f"| `{item.name}` | {f'`{item.assumed}`' if item.assumed else 'not set'} | {_cell(item.decides)} |"
+                assumed = f"`{item.assumed}`" if item.assumed else "not set"
+                yield f"| `{item.name}` | {assumed} | {_cell(item.decides)} |"
         yield ""
 
     lines = [
@@ -107,13 +108,13 @@ def settings_page() -> str:
         "",
         "<!-- written by `make docs`; change src/penstock/catalog/spark_meanings.txt instead -->",
         "",
-        "What is proven to have Spark's answers in the process is proven for one value of each setting: that of a session",
-        "of Penstock, which is Spark's own default unless said otherwise. Where another value is in effect, by",
+        "What is proven to have Spark's answers in the process is proven for one value of each setting: that of a",
+        "session of Penstock, which is Spark's own default unless said otherwise. Where another value is in effect, by",
         "`SET spark.…`, by `--conf` or `conf=`, or in the session that is given or running, a program is refused, or",
-        "works on Spark as a whole, which has the answers of that session. What a program SETs goes before its session.",
+        "works on Spark as a whole, which has the answers of that session. What a program SETs goes first.",
         "",
-        "A setting of Spark SQL that is in none of these lists is another version's, or a library's. Under it all works on",
-        "Spark, since nothing is known of it. Case and blanks around a value do not count.",
+        "A setting of Spark SQL that is in none of these lists is another version's, or a library's: under it all is",
+        "on Spark, since nothing is known of it. Case and blanks around a value do not count.",
         "",
         "## Refused",
         "",

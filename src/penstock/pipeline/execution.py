@@ -430,8 +430,9 @@ class Execution:
             message = "the time zone cannot change after the first step: rows that are there were read in it"
             hint = "SET TIME ZONE before the first step, or use from_utc_timestamp() in a view"
             raise SqlError(Diagnostic("TIME_ZONE_FIXED", message, statement.span, hint=hint))
-        if (self.stepper.number or before.views) and differing(before.in_effect) != differing(after.in_effect):
-            message = "a setting on which answers depend cannot change once there are views or steps"
+        begun = self.stepper.number or before.views or self.stepper.engine.store is not None
+        if begun and differing(before.in_effect) != differing(after.in_effect):
+            message = "a setting on which answers depend cannot change once there are views, steps or answers"
             hint = "SET it at the top of the program, or begin another pipeline"
             raise SqlError(Diagnostic("MEANING_FIXED", message, statement.span, hint=hint))
         gone = [name for name, view in before.views.items() if after.views.get(name) is not view]
