@@ -91,6 +91,54 @@ def proven_page() -> str:
     return page()
 
 
+def settings_page() -> str:
+    """The settings of Spark by which SQL means something else, as the catalog judges them."""
+    from penstock.catalog.meanings import REFUSED, SPARK_ALONE, meanings, without_meaning
+
+    def listed(kind: str) -> Iterator[str]:
+        yield from ("| setting | assumed | |", "| --- | --- | --- |")
+        for item in meanings().values():
+            if item.kind == kind:
+                assumed = f"`{item.assumed}`" if item.assumed else "not set"
+                yield f"| `{item.name}` | {assumed} | {_cell(item.decides)} |"
+        yield ""
+
+    lines = [
+        "# Settings of Spark by which SQL means something else",
+        "",
+        "<!-- written by `make docs`; change src/penstock/catalog/spark_meanings.txt instead -->",
+        "",
+        "What is proven to have Spark's answers in the process is proven for one value of each setting: that of a",
+        "session of Penstock, which is Spark's own default unless said otherwise. Where another value is in effect, by",
+        "`SET spark.…`, by `--conf` or `conf=`, or in the session that is given or running, a program is refused, or",
+        "works on Spark as a whole, which has the answers of that session. What a program SETs goes first.",
+        "",
+        "A setting of Spark SQL that is in none of these lists is another version's, or a library's: under it all is",
+        "on Spark, since nothing is known of it. Case and blanks around a value do not count.",
+        "",
+        "## Refused",
+        "",
+        "Penstock reads and binds a program itself. Another value would have it misread on either engine, so it is",
+        "refused (`SPARK_MEANING`), as a session without ANSI mode is. The last column says what holds.",
+        "",
+        *listed(REFUSED),
+        "## On Spark alone",
+        "",
+        "With another value all operators and queries work on Spark. EXPLAIN (CIRCUIT) names the setting, and",
+        "`engine = 'native'` refuses it (`NOT_NATIVE`). The last column says what it decides.",
+        "",
+        *listed(SPARK_ALONE),
+        "## Without meaning",
+        "",
+        "On these no answer depends; a `*` stands for any rest.",
+        "",
+        "| settings | |",
+        "| --- | --- |",
+        *(f"| {', '.join(f'`{name}`' for name in names)} | {_cell(why)} |" for names, why in without_meaning()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def waterlines_page() -> str:
     """Which waterlines are inferred, as the analysis says of examples."""
     from penstock.explain.waterlines import page
@@ -241,6 +289,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/proven.md": proven_page,
     "docs/reference/python.md": python_page,
     "docs/reference/relations.md": relations_page,
+    "docs/reference/settings.md": settings_page,
     "docs/reference/waterlines.md": waterlines_page,
     "docs/tests.md": tests_page,
 }

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError, UnsupportedError
 
 if TYPE_CHECKING:
+    from penstock.backends.spark.later import LaterSession
     from penstock.pipeline.pipeline import Pipeline
     from penstock.relational.columns import col, lit
     from penstock.relational.emission import after_delay, after_watermark, changes, on_update, per_event, periodic
@@ -50,6 +51,7 @@ __all__ = [
     "Diagnostic",
     "F",
     "InternalError",
+    "LaterSession",
     "PenstockError",
     "Pipeline",
     "SqlError",
@@ -75,6 +77,7 @@ __all__ = [
 _LAZY = {
     "Change": "penstock.steps.change",
     "F": "penstock.relational.functions",
+    "LaterSession": "penstock.backends.spark.later",
     "Pipeline": "penstock.pipeline.pipeline",
     "Window": "penstock.relational.ordering",
     "after_delay": "penstock.relational.emission",

@@ -16,6 +16,7 @@ STREAM = "CREATE STREAM s (k int, v nullable(int));"
 SECOND = timedelta(seconds=1)
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

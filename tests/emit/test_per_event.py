@@ -14,6 +14,7 @@ START = datetime(2025, 1, 1)  # noqa: DTZ001 - UTC
 STREAM = "CREATE STREAM s (k int, x nullable(int));"
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

@@ -26,6 +26,7 @@ REFINED = {
 }
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

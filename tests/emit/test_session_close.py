@@ -18,6 +18,7 @@ TABLE = "CREATE TABLE t (k INT, ts TIMESTAMP, s BOOLEAN, e BOOLEAN, x INT);"
 COUNTED = "SELECT k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY k EMIT AFTER SESSION CLOSE"
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

@@ -22,6 +22,7 @@ WINDOWED = (
 )
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

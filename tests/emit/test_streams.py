@@ -98,6 +98,7 @@ rows = st.lists(
 )
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

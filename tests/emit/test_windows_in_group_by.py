@@ -70,6 +70,7 @@ COLUMNS = st.sampled_from("ab"), st.none() | st.integers(0, 2), st.none() | st.i
 STEPS = st.lists(st.tuples(st.integers(0, 3), st.lists(st.tuples(*COLUMNS), max_size=3)), min_size=1, max_size=6)
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

@@ -19,6 +19,7 @@ CREATE VIEW one AS SELECT COUNT(*) AS n FROM t;"""
 steps = st.lists(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 4)), max_size=4), min_size=1, max_size=5)
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

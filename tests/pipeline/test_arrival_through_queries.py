@@ -22,6 +22,7 @@ CREATE VIEW bigger AS SELECT v + 1 AS v, k FROM big WHERE v > 1;
 BIG = "(SELECT k, v FROM s WHERE v > 0)"
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import penstock
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

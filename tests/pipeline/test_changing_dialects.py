@@ -12,6 +12,7 @@ import penstock
 STREAM = "CREATE STREAM tg (x int, ts datetime64(3))"
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

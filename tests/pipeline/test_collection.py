@@ -149,6 +149,7 @@ def test_answers_are_the_same_with_and_without_collection(interpreting, monkeypa
         assert all(dropping.verify(name) for name in views)
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

@@ -92,5 +92,21 @@ def test_an_aggregate_that_is_none_any_more_is_refused(session):
 
 def test_without_a_session_there_are_none():
     with pytest.raises(SqlError) as refused:
-        penstock.Pipeline(PROGRAM, spark=lambda: pytest.fail("Spark was asked for")).check()
+        penstock.Pipeline(PROGRAM, spark=penstock.LaterSession(lambda: pytest.fail("Spark was asked for"))).check()
     assert refused.value.code == "UNKNOWN_FUNCTION"
+
+
+@pytest.mark.parametrize("engine", ["auto", "spark"])
+def test_a_function_that_gives_the_session_is_asked_for_them(session, engine):
+    with penstock.Pipeline(PROGRAM, spark=lambda: session, engine=engine) as pipeline:
+        pipeline.step({"t": [(1, "a"), (2, "bcd")]})
+        assert sorted(pipeline.content("own").rows) == [(1, -1, 2), (2, -3, 4)]
+        assert pipeline.query("SELECT length(s) AS n FROM t WHERE k = 2").rows == [(-3,)]
+
+
+def test_a_session_that_comes_later_with_a_function_in_place_of_sparks_is_refused(session):
+    text = "CREATE TABLE t (s STRING); CREATE VIEW v AS SELECT length(s) AS n, xxhash64(s) AS h FROM t"
+    with pytest.raises(UnsupportedError) as refused:
+        penstock.Pipeline(text, spark=penstock.LaterSession(lambda: session)).step({"t": [("a",)]})
+    assert refused.value.code == "SESSION_DIFFERS"
+    assert "a function length() of its own" in str(refused.value)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock import Pipeline
+from penstock import LaterSession, Pipeline
 from penstock.errors import PenstockError
 
 STREAM = "CREATE STREAM s (k string, v int);"
@@ -23,6 +23,7 @@ CREATE VIEW some AS SELECT v, lag(v) AS one FROM s WHERE v > 1;
 ROWS = st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.none() | st.integers(0, 3)), max_size=4)
 
 
+@LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

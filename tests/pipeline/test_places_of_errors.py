@@ -13,6 +13,7 @@ CREATE VIEW double AS SELECT k * 2 AS k FROM o;
 """
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

@@ -27,6 +27,7 @@ QUERIES = {
 }
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

@@ -16,6 +16,7 @@ CREATE VIEW v AS SELECT k, SUM(x) AS total FROM t GROUP BY k;"""
 WINDOWS = "FROM TABLE(TUMBLE(TABLE s, DESCRIPTOR(at), INTERVAL 5 SECONDS))"
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

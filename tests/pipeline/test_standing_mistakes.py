@@ -16,6 +16,7 @@ PROGRAM = "CREATE STREAM s (k string, v int, b bool, e bool); CREATE VIEW m AS S
 SESSIONS = "emit after session close identified by (_tp_time, b, e) with maxspan"
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

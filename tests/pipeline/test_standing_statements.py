@@ -21,6 +21,7 @@ Opened = Callable[..., penstock.Pipeline]
 
 @pytest.fixture
 def opened(request: pytest.FixtureRequest) -> Opened:
+    @penstock.LaterSession
     def no_spark() -> Any:
         pytest.fail("Spark was asked for")
 

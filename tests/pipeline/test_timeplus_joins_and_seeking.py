@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock import Pipeline
+from penstock import LaterSession, Pipeline
 from penstock.errors import PenstockError
 
 STREAMS = "CREATE STREAM l (k string, i int); CREATE STREAM r (k string, j int);"
 ROWS = st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.integers(0, 3)), max_size=3)
 
 
+@LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

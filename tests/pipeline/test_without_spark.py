@@ -219,6 +219,7 @@ def test_rows_that_came_and_went_are_nothing_to_a_late_view(pipeline):
     assert pipeline.content("halves").rows == [(0.5,)]
 
 
+@penstock.LaterSession
 def no_spark():
     raise SparkStartedError
 

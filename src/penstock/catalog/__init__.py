@@ -5,6 +5,7 @@
 | `model` | tables, views, functions, outputs and settings as declared |
 | `properties` | what may stand in WITH |
 | `settings` | the settings that SET knows |
+| `meanings` | the settings of Spark on which answers depend, from `spark_meanings.txt` |
 | `memory` | how much memory a setting allows |
 | `reserved` | names of columns that Penstock itself gives to rows |
 | `shown_names` | what people read in place of names that nobody has written |

@@ -371,6 +371,13 @@ class Catalog:
     writers: Mapping[str, Writer] = field(default_factory=lambda: NOTHING)
     # The functions, in lower case, that the session of Spark has beside the built-in ones, or in place of them.
     registered: frozenset[str] = frozenset()
+    # The settings of the session, which the program's go before, by which an expression may mean something else.
+    session: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+
+    @property
+    def in_effect(self) -> Mapping[str, str]:
+        """The settings of the session on which answers depend, and the program's."""
+        return {**self.session, **self.settings} if self.session else self.settings
 
     def relation(self, name: str) -> Table | View | None:
         """The table or view of that name."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from penstock.catalog.meanings import check_meaning, why_not_proven
 from penstock.catalog.memory import MEMORY_SIZES, bytes_allowed
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
 
@@ -115,9 +116,13 @@ _IDLE_HINT = "it changes no answer; leave it out"
 
 
 def check_setting(name: str, value: str, span: Span | None = None) -> None:
-    """UnsupportedError for what would switch ANSI mode off, by which types and errors go; SqlError for a bad value."""
+    """UnsupportedError for what would switch ANSI mode off, by which types and errors go, or have Penstock misread SQL.
+
+    SqlError for a bad value.
+    """
     if name == ANSI and value.strip().lower() != "true":
         raise UnsupportedError(Diagnostic("ANSI_MODE", f"{ANSI} cannot be {value[:60]!r}", span, hint=_ANSI_HINT))
+    check_meaning(name, value, span)
     choices = _CHOICES.get(name)
     if choices is not None and value.strip().lower() not in choices:
         near = did_you_mean(value.strip().lower(), choices)
@@ -149,14 +154,15 @@ def engine_of(settings: Mapping[str, str]) -> str:
 def why_on_spark(settings: Mapping[str, str], *, local: bool) -> str:
     """The reason for which all operators work on Spark; empty if each is judged by what of it is proven.
 
-    `auto` wants the process where Spark is `local` too. Nothing is proven of times in another zone than UTC.
+    `settings` are those in effect, of the session too. `auto` wants the process where Spark is `local` too. Nothing is
+    proven of times in another zone than UTC, nor under settings of Spark by which an expression means something else.
     """
     wanted, zone = engine_of(settings), settings.get(TIME_ZONE, UTC)
     if wanted == ON_SPARK:
         return f"{ENGINE} = '{ON_SPARK}'"
     if zone != UTC:
         return f"times in {zone}, which are not proven"
-    return "a master that is not this machine" if wanted == AUTO and not local else ""
+    return why_not_proven(settings) or ("a master that is not this machine" if wanted == AUTO and not local else "")
 
 
 def memory_limit_of(settings: Mapping[str, str]) -> str:

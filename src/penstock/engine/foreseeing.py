@@ -15,7 +15,7 @@ from penstock.plan.nodes import Plan
 
 def foreseen(plans: Mapping[str, Plan], catalog: Catalog, *, local: bool = True) -> Placed:
     """The circuit that would maintain these plans, and where each operator would work."""
-    engine, why = engine_of(catalog.settings), why_on_spark(catalog.settings, local=local)
+    engine, why = engine_of(catalog.settings), why_on_spark(catalog.in_effect, local=local)
     if why:
         circuit = build_circuit(plans, catalog)
         return Placed(circuit, engine, why, dict.fromkeys(_placed_numbers(circuit), ON_SPARK))

@@ -10,6 +10,7 @@ from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.proof import NotProvenError, not_proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns
+from penstock.catalog.meanings import why_not_proven
 from penstock.catalog.model import Catalog, Table
 from penstock.catalog.settings import AUTO, ENGINE, NATIVE, TIME_ZONE, UTC, engine_of, why_on_spark
 from penstock.circuit.operators import Circuit, OfStep, Operator
@@ -37,7 +38,11 @@ def wants_process(catalog: Catalog, *, local: bool) -> bool:
     if engine_of(catalog.settings) == NATIVE and zone != UTC:
         message = f"{ENGINE} = '{NATIVE}' needs times in {UTC}, not in {zone}"
         raise UnsupportedError(Diagnostic("NOT_NATIVE", message, hint=_AUTO_HINT))
-    return not why_on_spark(catalog.settings, local=local)
+    other = why_not_proven(catalog.in_effect)
+    if engine_of(catalog.settings) == NATIVE and other:
+        message = f"{ENGINE} = '{NATIVE}' cannot be had under {other}"
+        raise UnsupportedError(Diagnostic("NOT_NATIVE", message, hint=_AUTO_HINT))
+    return not why_on_spark(catalog.in_effect, local=local)
 
 
 def placed(

@@ -19,6 +19,7 @@ from penstock.bind.program.queries import bind_query, check_asked
 from penstock.bind.program.transactions import already_open, no_transaction
 from penstock.bind.program.writers import declare_insert, stands_as_statement, writer_views
 from penstock.bind.taking_in import Start, TakingIn, taking_in_view, with_taking_in
+from penstock.catalog.meanings import differing
 from penstock.catalog.model import ERROR_VIEW, Catalog, Table, View, Writer
 from penstock.catalog.settings import TIME_ZONE, cuts_log, state_seconds_of
 from penstock.engine.constants import constant_row
@@ -435,6 +436,11 @@ class Execution:
             message = "the time zone cannot change after the first step: rows that are there were read in it"
             hint = "SET TIME ZONE before the first step, or use from_utc_timestamp() in a view"
             raise SqlError(Diagnostic("TIME_ZONE_FIXED", message, statement.span, hint=hint))
+        begun = self.stepper.number or before.views or self.stepper.engine.store is not None
+        if begun and differing(before.in_effect) != differing(after.in_effect):
+            message = "a setting on which answers depend cannot change once there are views, steps or answers"
+            hint = "SET it at the top of the program, or begin another pipeline"
+            raise SqlError(Diagnostic("MEANING_FIXED", message, statement.span, hint=hint))
         gone = [name for name, view in before.views.items() if after.views.get(name) is not view]
         added = [view.name for name, view in after.views.items() if before.views.get(name) is not view]
         self._check_dependents(gone, after)

@@ -14,9 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.backends.spark.functions import registered_functions
-from penstock.backends.spark.session import adopt_session, is_local, open_session, running_session
+from penstock.backends.spark.jvm import configured
+from penstock.backends.spark.later import LaterSession, check_as_known
+from penstock.backends.spark.session import RUNTIME_SETTINGS, adopt_session, is_local, open_session, running_session
+from penstock.backends.spark.settings import settings_of
 from penstock.backends.spark.workspace import Opener, Workspace
 from penstock.bind.program.compile import Program, compile_program
+from penstock.catalog.functions import built_in
+from penstock.catalog.meanings import check_meaning, differing
 from penstock.catalog.model import Catalog
 from penstock.catalog.settings import (
     CHANGEABLE,
@@ -82,23 +87,55 @@ class Opened:
     @cached_property
     def workspace(self) -> Workspace:
         """The session with Penstock's settings, or what opens one when it is first needed."""
-        given = self.spark
-        if callable(given):
-            return Workspace(lambda: adopt_session(given(), self.conf), local_master=is_local(self.master))
+        given, local = self._given, is_local(self.master)
         if given is not None:
-            return Workspace(adopt_session(given, self.conf))
-        if running_session() is not None:
-            return Workspace(open_session(master=self.master, conf=self.conf))
-        return Workspace(self._open, local_master=is_local(self.master))
+            return Workspace(adopt_session(given, self.conf), known=self.known)
+        if isinstance(self.spark, LaterSession) or running_session() is None:
+            return Workspace(self._open, local_master=local, known=self.known)
+        return Workspace(self._open(), known=self.known)
 
     def _open(self) -> SparkSession:
-        return open_session(master=self.master, conf=self.conf)
+        """The session; UnsupportedError for one that is not as the program has been told."""
+        if isinstance(self.spark, LaterSession):
+            session = adopt_session(self.spark(), self.conf)
+        else:
+            session = open_session(master=self.master, conf=self.conf)
+        taken = {name for name in registered_functions(session) - self.registered if built_in(name) is not None}
+        check_as_known(self.known, differing(settings_of(session)), taken)
+        return session
+
+    @cached_property
+    def _given(self) -> SparkSession | None:
+        """The session that whoever opens the pipeline has; a function is asked for it, since only it knows."""
+        given = self.spark
+        if isinstance(given, LaterSession):
+            return None
+        return given() if callable(given) else given
+
+    @cached_property
+    def _there(self) -> SparkSession | None:
+        """The session that is given, or that the process has already; None for one that is opened later."""
+        return self._given if self.spark is not None else running_session()
 
     @cached_property
     def registered(self) -> frozenset[str]:
         """The functions that the session has beside Spark's; none where there is no session yet."""
-        session = running_session() if self.spark is None else self.spark
-        return frozenset() if session is None or callable(session) else registered_functions(session)
+        return frozenset() if self._there is None else registered_functions(self._there)
+
+    @cached_property
+    def known(self) -> Mapping[str, str]:
+        """The settings of the session, as it is or will be, by which SQL may mean something else than is assumed.
+
+        UnsupportedError for one by which Penstock would read a program wrongly.
+        """
+        if isinstance(self.spark, LaterSession):
+            found = dict(self.spark.conf)
+        else:
+            found = configured() if self._there is None else settings_of(self._there)
+        found = {name: value for name, value in found.items() if name not in RUNTIME_SETTINGS} | dict(self.conf)
+        for name, value in found.items():
+            check_meaning(name, value)
+        return differing(found)
 
     def owner(self) -> Owner:
         """The pipeline as its outputs know it."""
@@ -129,6 +166,10 @@ class Opened:
             raise
         return execution
 
+    def compiled(self, text: str, dialect: str | None) -> Program:
+        """A program for the session, checked as a whole; raises as `compile_program`."""
+        return compile_program(text, dialect, self.registered, self.known)
+
     def begun_with(self, program: Program, dialect: str | None) -> Program:
         """The program with which the directory began, if the log makes this one of it; else this one."""
         known = None if self.directory is None else program_record(self.directory)
@@ -138,7 +179,7 @@ class Opened:
         if known.deployed is None or self.anew:
             return program
         check_program(known, declaring(program), self.directory)
-        return compile_program(known.text, dialect, self.registered)
+        return self.compiled(known.text, dialect)
 
     @contextmanager
     def deploying(self, program: Program, step: int) -> Iterator[None]:
@@ -200,7 +241,7 @@ class Opened:
 
     def _place(self, catalog: Catalog) -> str:
         """The place of operators, which is all that snapshots depend on of a master."""
-        return "on Spark" if why_on_spark(catalog.settings, local=self.workspace.is_local) else "in the process"
+        return "on Spark" if why_on_spark(catalog.in_effect, local=self.workspace.is_local) else "in the process"
 
     def _taken_over(self, execution: Execution, snapshots: Snapshots, catalog: Catalog) -> bool:
         """True if the last snapshot is one to go on from."""
@@ -233,7 +274,7 @@ _OF_NO_FORM = {MEMORY_LIMIT, *CHANGEABLE}
 
 def _settings(catalog: Catalog) -> dict[str, str]:
     """The settings on which the form of the state may depend; a dialect that is the default says nothing."""
-    told = ((name, value) for name, value in catalog.settings.items() if name not in _OF_NO_FORM)
+    told = ((name, value) for name, value in catalog.in_effect.items() if name not in _OF_NO_FORM)
     return {name: value for name, value in told if (name, value) != (DIALECT, DEFAULT_DIALECT)}
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from penstock.bind.program.compile import Program, compile_program
+from penstock.bind.program.compile import Program
 from penstock.bind.program.other_dialects import naming_dialects
 from penstock.catalog.model import Catalog, View
 from penstock.catalog.settings import DEFAULT_DIALECT
@@ -67,11 +67,12 @@ Found = TypeVar("Found")
 class Pipeline:
     """A program of tables and views that are kept exactly up to date; also a context manager, which closes it.
 
-    `program` is SQL text or the path of a file. `spark` is a session to use, or a function that gives one when it is
-    first needed: it is set to what Penstock needs, such as ANSI mode, and stays so. Without it one is opened by
-    `master` and `conf` when it is first needed. `directory` keeps the input log; without it the log is temporary. One
-    that holds steps is gone on from: as if the process had not ended. With `rebuild` everything is made again from its
-    log, by this program, if it is another.
+    `program` is SQL text or the path of a file. `spark` is a session to use, or a function that gives one: it is set to
+    what Penstock needs, such as ANSI mode, and stays so. A function is called at once, since the session may have
+    functions and settings of its own that a program follows; a `LaterSession` is called when it is first needed.
+    Without `spark` a session is opened by `master` and `conf` when it is first needed. `directory` keeps the input log;
+    without it the log is temporary. One that holds steps is gone on from: as if the process had not ended. With
+    `rebuild` everything is made again from its log, by this program, if it is another.
     `dialect` is the one in which the program begins, `penstock` unless given; SET dialect chooses another from there
     on. `retain` says whose content is kept for `verify`: 'all' views, or 'materialized' ones only. `profile` measures
     what each operator costs, for `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `engine` is where
@@ -128,7 +129,7 @@ class Pipeline:
         self._goes_on = False
 
     def _compiled(self, source: str) -> Program:
-        return compile_program(source, self._given_dialect, self._opening.registered)
+        return self._opening.compiled(source, self._given_dialect)
 
     # What is there
 

@@ -10,6 +10,7 @@ import pytest
 import penstock
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 

@@ -33,7 +33,8 @@
 | schema_classes | the classes of which Spark's schemas consist                           |
 | typetext     | a Spark type as the catalog writes it                                      |
 | session      | the Spark session and its settings                                         |
-| settings     | the settings of a program that are Spark's, in its session while it runs   |
+| settings     | the settings of a session, and the program's in it while it runs           |
+| later        | a session that is opened when it is first needed, known before             |
 | jvm          | the Java that Spark runs on                                                |
 | raised       | what exceptions of Spark say                                               |
 | interrupts   | Ctrl-C while Spark works                                                   |

@@ -19,6 +19,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from penstock.backends.temporary import TemporaryFolder
@@ -110,6 +111,28 @@ def spark_is_configured_elsewhere() -> bool:
         return True
     directory = Path(os.environ.get("SPARK_CONF_DIR") or _spark_home() / "conf")
     return any((directory / name).exists() for name in ("spark-defaults.conf", "spark-env.sh"))
+
+
+def configured() -> dict[str, str]:
+    """The settings with which a session begins that PySpark opens: of spark-defaults.conf and PYSPARK_SUBMIT_ARGS."""
+    directory = Path(os.environ.get("SPARK_CONF_DIR") or _spark_home() / "conf")
+    arguments = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    pairs = list(pairwise(arguments))
+    named = [Path(value) for option, value in pairs if option == "--properties-file"]
+    found = _properties((named or [directory / "spark-defaults.conf"])[-1])
+    for told in (value for option, value in pairs if option in ("--conf", "-c")):
+        name, _, value = told.partition("=")
+        found[name] = value
+    return found
+
+
+def _properties(path: Path) -> dict[str, str]:
+    """The settings in a file, each a line: its name, and its value behind blanks, `=` or `:`; none without the file."""
+    if not path.is_file():
+        return {}
+    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    pairs = (re.split(r"\s*[=:]\s*|\s+", line, maxsplit=1) for line in lines if line and line[0] not in "#!")
+    return {name: "".join(rest).strip() for name, *rest in pairs}
 
 
 def _spark_home() -> Path:

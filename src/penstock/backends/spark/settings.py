@@ -1,15 +1,44 @@
-"""The program's settings that are Spark's, in its session while the program runs."""
+"""The settings of a session: those that it has, and the program's, which are its own while the program runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.meanings import differing
 from penstock.catalog.settings import SPARK
 from penstock.errors import Diagnostic, SqlError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_BETWEEN = "\x1e"
+
+
+def settings_of(spark: SparkSession) -> dict[str, str]:
+    """All that is set in a session, by its own name, in one call."""
+    conf: Any = spark._jsparkSession.sessionState().conf()  # noqa: SLF001
+    told = str(conf.getAllConfs().mkString(_BETWEEN))
+    pairs = (item.partition(" -> ") for item in told.split(_BETWEEN) if item)
+    return {name: value for name, _, value in pairs}
+
+
+class WatchedSettings:
+    """The settings of a session on which answers depend, read again once anything has been set in it."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        state: Any = spark._jsparkSession.sessionState()  # noqa: SLF001
+        self._all: Any = state.conf().settings()
+        self._digest: int | None = None
+        self._found: dict[str, str] = {}
+
+    def differing(self) -> dict[str, str]:
+        """Those under which the same SQL may mean something else than Penstock assumes."""
+        digest = self._all.hashCode()
+        if digest != self._digest:
+            self._found, self._digest = differing(settings_of(self._spark)), digest
+        return self._found
 
 
 class FollowedSettings:

@@ -34,11 +34,12 @@ from penstock.backends.spark.given import GivenRows
 from penstock.backends.spark.layers import Layers
 from penstock.backends.spark.names import new_name
 from penstock.backends.spark.session import is_local
-from penstock.backends.spark.settings import FollowedSettings
+from penstock.backends.spark.settings import FollowedSettings, WatchedSettings
 from penstock.backends.spark.shortcuts import Shortcuts
 from penstock.backends.spark.stored import ExecutorRows
 from penstock.backends.spark.written import RowFiles
 from penstock.backends.thresholds import DRIVER_ROWS, MEMORY_ROWS
+from penstock.catalog.meanings import check_unchanged, differing
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.settings import ANSI, SPARK, TIME_ZONE, check_ansi
@@ -66,12 +67,14 @@ class Workspace:
     """One engine's Spark session, settings and temporary names.
 
     `opened` is the session, or opens one; `local_master` says, before that, whether it works on this machine alone.
+    `known` are its settings by which SQL means something else than is assumed, apart from the program's.
     """
 
     opened: SparkSession | Opener | None
     driver_rows: int = DRIVER_ROWS
     memory_rows: int = MEMORY_ROWS
     local_master: bool | None = None
+    known: Mapping[str, str] | None = None
     _names: list[str] = field(default_factory=list)
     _standing: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -147,9 +150,19 @@ class Workspace:
         return name
 
     def check_session(self) -> None:
-        """UnsupportedError if the session, which may be the user's, has been taken out of ANSI mode."""
+        """UnsupportedError if the session, which may be the user's, has come to read SQL in another way."""
         if self.has_spark:
             check_ansi(self.spark.conf.get(ANSI, None))
+            if self.known is not None:
+                wanted = {
+                    **self.known,
+                    **{name: self._program[name] for name in self._program if name.startswith(SPARK)},
+                }
+                check_unchanged(differing(wanted), self._watched.differing())
+
+    @cached_property
+    def _watched(self) -> WatchedSettings:
+        return WatchedSettings(self.spark)
 
     def reads(self, *parts: Part) -> None:
         """Say that all rows of remembered parts are read; whoever measures wants to know."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.bind.program.declare import declare_one
@@ -10,7 +11,7 @@ from penstock.bind.program.one_statement import after
 from penstock.bind.program.other_dialects import naming_dialects
 from penstock.bind.program.recursion import refuse_incomplete
 from penstock.bind.program.transactions import misplaced
-from penstock.catalog.model import Catalog
+from penstock.catalog.model import NOTHING, Catalog
 from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
 from penstock.sql.parse import parse
 from penstock.sql.statements import (
@@ -51,14 +52,19 @@ def _sourced(catalog: Catalog, source: str) -> Catalog:
     return replace(catalog, views=views, writers=writers) if changed else catalog
 
 
-def compile_program(text: str, dialect: str | None = None, registered: frozenset[str] = frozenset()) -> Program:
+def compile_program(
+    text: str,
+    dialect: str | None = None,
+    registered: frozenset[str] = frozenset(),
+    session: Mapping[str, str] = NOTHING,
+) -> Program:
     """A program checked as a whole; raises one error with the diagnostics of all its statements.
 
     DDL is declared in order. LATENESS of a view may stand before the view. INSERT, UPDATE, DELETE and queries are
     checked against what is declared above them, and left in `statements` to be run. `registered` are functions that the
-    session of Spark has beside the built-in ones.
+    session of Spark has beside the built-in ones, and `session` those of its settings on which answers depend.
     """
-    empty = Catalog(registered=registered)
+    empty = Catalog(registered=registered, session=session)
     empty = empty if dialect is None else empty.with_setting("dialect", dialect)
     try:
         return _compiled(text, empty)

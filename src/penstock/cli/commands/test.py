@@ -82,6 +82,8 @@ def _wanted(case: Case, values: dict[str, Any]) -> bool:
 @contextmanager
 def _spark(master: str, conf: dict[str, str]) -> Iterator[Any]:
     """A function that gives the session of all cases, started by the first that needs it; one that runs is lent."""
+    from penstock.backends.spark.later import LaterSession
+
     lent = []
 
     @cache
@@ -94,7 +96,7 @@ def _spark(master: str, conf: dict[str, str]) -> Iterator[Any]:
         return open_session(master=master, conf=_SETTINGS | conf, app_name="penstock-test")
 
     try:
-        yield session
+        yield LaterSession(session, _SETTINGS | conf)
     finally:
         if lent == [False]:
             session().stop()
