@@ -25,7 +25,7 @@ settings.register_profile("local", max_examples=20, **_SLOW)
 settings.register_profile("fuzz", max_examples=200, **_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
 
-# "1/3": of the tests marked `once_more` those of the second third alone.
+# "1/4": of the extended tests those of the second quarter alone.
 SHARE = "PENSTOCK_SHARE"
 
 # A command leaves pandas out where nothing has loaded it; here it shares a process with tests that give DataFrames.
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     share = os.environ.get(SHARE)
     if share:
         place, of = map(int, share.split("/"))
-        others = {item for item in items if item.get_closest_marker("once_more") and _place(item, of) != place}
+        others = {item for item in items if item.get_closest_marker("extended") and _place(item, of) != place}
         config.hook.pytest_deselected(items=list(others))
         items[:] = [item for item in items if item not in others]
 

@@ -33,7 +33,6 @@ def test_a_case_passes_or_waits(request, path, case):
 
 
 @pytest.mark.extended
-@pytest.mark.once_more
 @pytest.mark.parametrize(("path", "case"), CASES)
 def test_a_case_is_right_after_every_step(interpreting, path, case):
     result = run_case(case, path.name, lambda: interpreting, Options(compact=True))

@@ -19,7 +19,6 @@ QUICK = Effort(quick=True, most=1)
 
 
 @pytest.mark.extended
-@pytest.mark.once_more
 @pytest.mark.parametrize("letter", [letter for letter in ON_SPARK if letter != "i"])
 def test_a_figure_is_made_at_toy_size(spark: SparkSession, letter: str) -> None:
     figure = ON_SPARK[letter](spark, effort=QUICK)
@@ -42,7 +41,6 @@ def test_stopping_is_measured_and_leaves_nothing() -> None:
 
 @pytest.mark.spark  # in processes of its own
 @pytest.mark.extended
-@pytest.mark.once_more
 def test_starting_is_measured_to_the_prompt_and_the_answer() -> None:
     figure = WITHOUT_SPARK["h"](effort=QUICK)
     assert "sql, to its prompt" in [line.what for line in figure.lines]

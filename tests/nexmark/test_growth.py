@@ -14,7 +14,7 @@ from bench.nexmark.task import Task
 
 from penstock.catalog.settings import Setting
 
-AGAIN = [pytest.mark.extended, pytest.mark.once_more]
+AGAIN = [pytest.mark.extended]
 MILLION = 1_000_000
 
 

@@ -12,7 +12,6 @@ from penstock.cli.main import main
 
 @pytest.mark.spark  # in processes of its own
 @pytest.mark.extended
-@pytest.mark.once_more
 def test_every_system_is_measured_in_its_own_process_and_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -52,7 +52,6 @@ def test_most_cases_say_all():
 
 
 @pytest.mark.extended
-@pytest.mark.once_more
 @pytest.mark.parametrize(("path", "case"), CASES)
 def test_another_form(spark, path, case):
     form = recut(case, 7) if can_be_recut(case) else case

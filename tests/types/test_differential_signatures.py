@@ -111,7 +111,6 @@ def test_what_spark_takes_is_taken_and_most_of_what_it_refuses_is_refused(spark,
 
 @pytest.mark.spark
 @pytest.mark.extended
-@pytest.mark.once_more
 def test_the_same_over_every_example_and_type(spark, reference):
     tally, wrong, mistyped = compared(spark, [text for _, text in reference], KINDS)
     assert not wrong, listed(wrong)

@@ -282,7 +282,6 @@ def test_every_operator_equals_its_plan_at_once(name):
 
 
 @pytest.mark.extended
-@pytest.mark.once_more
 @pytest.mark.parametrize("name", VIEWS)
 def test_the_same_over_many_changes(name):
     @settings(max_examples=40, deadline=None)
