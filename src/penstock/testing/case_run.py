@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from penstock.analysis.monotonic import directions
 from penstock.analysis.waterline import waterlines
+from penstock.backends.spark.later import LaterSession
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.queries import bind_query
 from penstock.catalog.model import Catalog
@@ -154,7 +155,7 @@ class _Run:
     def __init__(self, case: Case, session: Callable[[], SparkSession], options: Options) -> None:
         self.case = case
         self.place = ""
-        self._session = session
+        self._session = session if isinstance(session, LaterSession) else LaterSession(session)
         self._options = options
         self._clock: datetime | None = None
         self._standing: dict[str, StandingQuery] = {}
