@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.backends.spark.functions import registered_functions
-from penstock.backends.spark.session import adopt_session, is_local, open_session, running_session
+from penstock.backends.spark.session import Aside, adopt_session, is_local, open_session, running_session
+from penstock.backends.spark.starting import Expected
 from penstock.backends.spark.workspace import Opener, Workspace
 from penstock.bind.program.compile import Program, compile_program
 from penstock.catalog.model import Catalog
@@ -74,6 +75,7 @@ class Opened:
     anew: bool = False  # another program makes everything again
     standing: StandingQueries = field(default_factory=lambda: StandingQueries(threading.RLock()))
     tell: Callable[[Event], None] = lambda _event: None
+    expected: Expected | None = None  # a session that will be asked for
 
     def __post_init__(self) -> None:
         """UnsupportedError for a setting under which a program would mean something else."""
@@ -92,7 +94,19 @@ class Opened:
         return Workspace(self._open, local_master=is_local(self.master))
 
     def _open(self) -> SparkSession:
+        if self.expected is not None:
+            self.expected.wait()
+            expected, self.expected = self.expected, None
+            expected.check()
         return open_session(master=self.master, conf=self.conf)
+
+    def expect(self, judged: Callable[[], bool]) -> None:
+        """Begin a session on a thread of its own, if it is `judged` that one will be needed.
+
+        One that is there already, that a function gives, or that a cluster has, is waited for when it is needed.
+        """
+        if self.expected is None and self.spark is None and is_local(self.master) and running_session() is None:
+            self.expected = Expected(Aside(self.master, self.conf), judged)
 
     @cached_property
     def registered(self) -> frozenset[str]:
@@ -217,6 +231,12 @@ class Opened:
     def release(self) -> None:
         """Have the session, which may live on, forget what it knows of the pipeline."""
         self.workspace.leave()
+
+    def leave(self) -> None:
+        """Have nothing be left of a session that was expected, and that nobody has asked for."""
+        expected, self.expected = self.expected, None
+        if expected is not None:
+            expected.leave()
 
 
 def _install(execution: Execution, catalog: Catalog, began: datetime) -> None:

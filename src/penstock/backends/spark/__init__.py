@@ -31,6 +31,7 @@
 | schema_classes | the classes of which Spark's schemas consist                           |
 | typetext     | a Spark type as the catalog writes it                                      |
 | session      | the Spark session and its settings                                         |
+| starting     | a session that will be needed, begun on another thread                     |
 | settings     | the settings of a program that are Spark's, in its session while it runs   |
 | jvm          | the Java that Spark runs on                                                |
 | raised       | what exceptions of Spark say                                               |
