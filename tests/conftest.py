@@ -63,6 +63,7 @@ def starts_no_jvm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
             return open_session(**settings)
 
         monkeypatch.setattr("penstock.pipeline.opening.open_session", opened)
+        monkeypatch.setattr("penstock.pipeline.opening.Aside.begin", lambda _: None)  # nor in the background
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,16 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.fs as pa_fs
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from tests.sources.lakes import Followed, lake_source, operations
 
 from penstock import Pipeline
 from penstock.errors import DataError, SqlError, UnsupportedError
+from penstock.sources.delta.log import Action
+from penstock.sources.delta.table import _rows
 from penstock.sources.lake.netting import net
 from penstock.steps.rows.rejected import Rejections
 
@@ -290,3 +294,14 @@ def test_what_a_rewritten_file_has_as_before_is_no_change():
     gone, come = net(removed, pa.Table.from_pylist([none, nan, other, other, none], kinds))
     assert repr(gone.to_pylist()) == repr([nan])
     assert sorted(map(repr, come.to_pylist())) == sorted(map(repr, [other, none]))
+
+
+def test_times_that_no_nanoseconds_can_say_are_what_they_are(tmp_path):
+    """As Spark writes times, INT96: read as nanoseconds the year 9999 would be 1816."""
+    texts = ("0001-01-01", "9999-12-31T23:59:59.999999")
+    times = pa.array([*(datetime.fromisoformat(text) for text in texts), None], pa.timestamp("us"))
+    pq.write_table(pa.table({"at": times}), tmp_path / "x.parquet", use_deprecated_int96_timestamps=True)
+    kind = pa.timestamp("us", "UTC")
+    files = pa_fs.SubTreeFileSystem(str(tmp_path), pa_fs.LocalFileSystem())
+    found = _rows(files, "x.parquet", Action("add", "x.parquet", {}), {"at": kind})
+    assert found.column("at").cast(pa.timestamp("us")).to_pylist() == times.to_pylist()

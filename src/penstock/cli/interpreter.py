@@ -258,10 +258,12 @@ def open_interpreter(
     profile: bool = False,
     writes: bool = False,
     rebuild: bool = False,
+    spark: bool = False,
 ) -> tuple[Interpreter, tuple[sql.Statement, ...]]:
     """The interpreter of a program, and the statements that wait to be run. Compiling it starts no JVM.
 
-    The outputs that the program declares are given nothing unless it `writes`.
+    The outputs that the program declares are given nothing unless it `writes`. A session that the program will need is
+    begun meanwhile, or in any case where the command needs `spark`.
     """
     leave_pandas()
     program = compile_program(source, dialect)
@@ -284,6 +286,7 @@ def open_interpreter(
         )
     except PenstockError as error:
         raise error.with_source(source) from error.__cause__
+    pipeline.expect_spark(surely=spark)
     return Interpreter(pipeline, results), later
 
 

@@ -4,6 +4,7 @@
 | --- | --- |
 | `pipeline` | `Pipeline`, which everything else goes through |
 | `opening` | from a compiled program to one at work |
+| `expecting` | the need of a program for Spark, told before it is at work |
 | `execution` | statements at work: declarations, changes, transactions, queries |
 | `dml` | INSERT, UPDATE and DELETE as operations on rows |
 | `contents` | what tables and views hold, with an open transaction on top |

@@ -16,8 +16,16 @@ from typing import TYPE_CHECKING
 from penstock.backends.spark.functions import registered_functions
 from penstock.backends.spark.jvm import configured
 from penstock.backends.spark.later import LaterSession, check_as_known
-from penstock.backends.spark.session import RUNTIME_SETTINGS, adopt_session, is_local, open_session, running_session
+from penstock.backends.spark.session import (
+    RUNTIME_SETTINGS,
+    Aside,
+    adopt_session,
+    is_local,
+    open_session,
+    running_session,
+)
 from penstock.backends.spark.settings import settings_of
+from penstock.backends.spark.starting import Expected
 from penstock.backends.spark.workspace import Opener, Workspace
 from penstock.bind.program.compile import Program, compile_program
 from penstock.catalog.functions import built_in
@@ -79,6 +87,7 @@ class Opened:
     anew: bool = False  # another program makes everything again
     standing: StandingQueries = field(default_factory=lambda: StandingQueries(threading.RLock()))
     tell: Callable[[Event], None] = lambda _event: None
+    expected: Expected | None = None  # a session that will be asked for
 
     def __post_init__(self) -> None:
         """UnsupportedError for a setting under which a program would mean something else."""
@@ -96,6 +105,10 @@ class Opened:
 
     def _open(self) -> SparkSession:
         """The session; UnsupportedError for one that is not as the program has been told."""
+        if self.expected is not None:
+            self.expected.wait()
+            expected, self.expected = self.expected, None
+            expected.check()
         if isinstance(self.spark, LaterSession):
             session = adopt_session(self.spark(), self.conf)
         else:
@@ -116,6 +129,14 @@ class Opened:
     def _there(self) -> SparkSession | None:
         """The session that is given, or that the process has already; None for one that is opened later."""
         return self._given if self.spark is not None else running_session()
+
+    def expect(self, judged: Callable[[], bool]) -> None:
+        """Begin a session on a thread of its own, if it is `judged` that one will be needed.
+
+        One that is there already, that a function gives, or that a cluster has, is waited for when it is needed.
+        """
+        if self.expected is None and self.spark is None and is_local(self.master) and running_session() is None:
+            self.expected = Expected(Aside(self.master, self.conf), judged)
 
     @cached_property
     def registered(self) -> frozenset[str]:
@@ -259,6 +280,12 @@ class Opened:
     def release(self) -> None:
         """Have the session, which may live on, forget what it knows of the pipeline."""
         self.workspace.leave()
+
+    def leave(self) -> None:
+        """Have nothing be left of a session that was expected, and that nobody has asked for."""
+        expected, self.expected = self.expected, None
+        if expected is not None:
+            expected.leave()
 
 
 def _install(execution: Execution, catalog: Catalog, began: datetime) -> None:

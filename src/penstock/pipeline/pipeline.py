@@ -26,6 +26,7 @@ from penstock.pipeline.contents import Contents
 from penstock.pipeline.deploying import Request, Requests, deployed, filling_of, planned, same_program, with_obstacles
 from penstock.pipeline.deployment import Deployment
 from penstock.pipeline.execution import Execution
+from penstock.pipeline.expecting import needs_spark
 from penstock.pipeline.lookups import looked_up
 from penstock.pipeline.opening import Opened, as_wanted, read_program
 from penstock.pipeline.outlets import Outlets, OutputFact
@@ -154,6 +155,20 @@ class Pipeline:
     def has_spark(self) -> bool:
         """True if a SparkSession is in use already; starts no JVM."""
         return self._opening.workspace.has_spark
+
+    def expect_spark(self, *, surely: bool = False) -> None:
+        """Begin to start a session now, on a thread of its own, if the program will need one, or `surely`.
+
+        Whoever needs it first waits for the rest, and is told what the start has failed with. Closing the pipeline
+        before ends it. Does nothing where a session is there, is given by a function, or is a cluster's.
+        """
+        self._opening.expect((lambda: True) if surely else partial(needs_spark, self.catalog))
+
+    @property
+    def expects_spark(self) -> bool:
+        """True if a session is being started that has not been needed yet."""
+        expected = self._opening.expected
+        return expected is not None and expected.is_wanted
 
     @property
     def is_local(self) -> bool:
@@ -647,6 +662,7 @@ class Pipeline:
             self._execution.keep_state_at_end()
 
     def _let_go(self) -> None:
+        self._opening.leave()
         for subscription in list(self._subscriptions):
             subscription.end()
         self._standing.end()

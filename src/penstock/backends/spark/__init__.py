@@ -35,6 +35,7 @@
 | session      | the Spark session and its settings                                         |
 | settings     | the settings of a session, and the program's in it while it runs           |
 | later        | a session that is opened when it is first needed, known before             |
+| starting     | a session that will be needed, begun on another thread                     |
 | jvm          | the Java that Spark runs on                                                |
 | raised       | what exceptions of Spark say                                               |
 | interrupts   | Ctrl-C while Spark works                                                   |

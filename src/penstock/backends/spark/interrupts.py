@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -87,11 +88,27 @@ def held_until_started() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+# Contexts that were made on another thread than the main one, where PySpark sets no handler.
+_ASIDE: WeakSet[SparkContext] = WeakSet()
+
+
+def made_aside(context: SparkContext) -> None:
+    """Note that a context has been made on a thread for the main one, which is still to have its handler."""
+    _ASIDE.add(context)
+
+
 def obey_interrupts(context: SparkContext) -> None:
-    """Take the place of PySpark's handler, if that is the one in force; does nothing the second time."""
-    current = signal.getsignal(signal.SIGINT)
-    if not _in_main_thread() or "SparkContext" not in getattr(current, "__qualname__", ""):
+    """Take the place of PySpark's handler, if that is the one in force; does nothing the second time.
+
+    PySpark sets it when the main thread makes a context. Where another thread has made it for the main one, this one
+    comes in the place of whatever handler there is, as PySpark's would have.
+    """
+    if not _in_main_thread():
         return
+    current = signal.getsignal(signal.SIGINT)
+    if "SparkContext" not in getattr(current, "__qualname__", "") and context not in _ASIDE:
+        return
+    _ASIDE.discard(context)
     client = context._gateway._gateway_client  # type: ignore[union-attr]  # noqa: SLF001
     handler = Interrupts(context, client.send_command)
     client.send_command = handler.send

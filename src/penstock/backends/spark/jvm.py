@@ -29,6 +29,7 @@ OLDEST_JAVA = 17
 _JAVA_THAT_WARNS = 24
 
 _START_TIMEOUT = 600.0  # a crowded machine takes minutes for what takes three seconds
+_END_TIMEOUT = 5.0  # to remove its files
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _OPENED_PACKAGES = (
     "java.lang",
@@ -141,11 +142,53 @@ def _spark_home() -> Path:
     return Path(find_spark_home._find_spark_home())  # type: ignore[no-untyped-call]  # noqa: SLF001
 
 
-def launch(java: Java, conf: Mapping[str, str]) -> dict[str, str]:
+class GivenUpError(Exception):
+    """The JVM that was being started is not wanted any more."""
+
+
+class Begun:
+    """The JVM that one start has begun, if it has got so far; another thread may give it up."""
+
+    def __init__(self) -> None:
+        self.given_up = False
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def is_at(self, process: subprocess.Popen[bytes]) -> None:
+        """Note the JVM, from when on there is something to end; GivenUpError if nobody wants it any more."""
+        self._process = process
+        if self.given_up:
+            self.give_up()
+            raise GivenUpError
+
+    def check(self) -> None:
+        """GivenUpError if nobody wants the JVM any more."""
+        if self.given_up:
+            raise GivenUpError
+
+    def give_up(self) -> None:
+        """Have the JVM end, and take its files with it; whatever asks it then fails."""
+        self.given_up = True
+        if self._process is not None:
+            self._process.terminate()
+
+    def end(self) -> None:
+        """Wait until a JVM that has been given up is gone."""
+        if self._process is not None:
+            try:
+                self._process.wait(timeout=_END_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+
+def launch(java: Java, conf: Mapping[str, str], begun: Begun | None = None) -> dict[str, str]:
     """Start a local JVM with these settings; the environment variables by which PySpark attaches to it.
 
-    The JVM ends when this process does: it reads from a pipe that this process holds open.
+    The JVM ends when this process does: it reads from a pipe that this process holds open. Raises UnsupportedError if
+    it does not start, GivenUpError if it is given up before it answers.
     """
+    begun = Begun() if begun is None else begun
+    begun.check()
     folder = TemporaryFolder("jvm")
     try:
         connection = folder.path / "connection"
@@ -157,12 +200,13 @@ def launch(java: Java, conf: Mapping[str, str]) -> dict[str, str]:
             process_group=0,  # Ctrl-C is for Python: it stops a statement, not the JVM
         )
         try:
-            port, secret = _await_connection(process, connection)
+            port, secret = _await_connection(process, connection, begun)
         except BaseException:  # Ctrl-C among them: without the folder it would neither answer nor leave
             process.kill()
             process.wait()
             raise
         _processes.append(process)  # one that did not start is none that could be lost
+        begun.is_at(process)
     finally:
         folder.remove()
     return {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
@@ -229,9 +273,10 @@ def _java_options(java: Java) -> list[str]:
     ]
 
 
-def _await_connection(process: subprocess.Popen[bytes], connection: Path) -> tuple[int, str]:
+def _await_connection(process: subprocess.Popen[bytes], connection: Path, begun: Begun) -> tuple[int, str]:
     deadline = time.monotonic() + _START_TIMEOUT
     while not connection.is_file():
+        begun.check()
         if process.poll() is not None:
             raise _failed(outcome=f"start (exit code {process.returncode})")
         if time.monotonic() > deadline:

@@ -2,20 +2,23 @@
 
 open_session()   a new local (or cluster) session with all settings
 adopt_session()  the user's own session; what can be set at run time is set
+Aside            what a new local session needs, begun on another thread than the one that will open it
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from base64 import standard_b64decode
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.backends.spark import jvm
-from penstock.backends.spark.interrupts import held_until_started, obey_interrupts
+from penstock.backends.spark.interrupts import held_until_started, made_aside, obey_interrupts
 from penstock.backends.temporary import TemporaryFolder
 from penstock.catalog.settings import check_conf
 
@@ -79,24 +82,15 @@ def open_session(
     A running session of this process is used as it is, with the settings that can still be changed.
     Raises UnsupportedError when no Java is found that can run Spark, and for a `conf` without ANSI mode.
     """
-    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - `check` goes without PySpark
     from pyspark.sql import SparkSession  # noqa: PLC0415 - `check` goes without PySpark
 
     check_conf(conf or {})
     running = running_session()
     if running is not None:
         return adopt_session(running, conf)
-    jvm.use_this_python()
     settings = _settings(master, conf or {}, app_name)
-    attach = _launch_if_needed(master, settings)
-    os.environ.update(attach)
-    try:
-        with held_until_started():
-            context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
-            obey_interrupts(context)
-    finally:
-        for name in attach:  # a child process must start a JVM of its own
-            del os.environ[name]
+    with _ONE_AT_A_TIME:
+        context = _context(master, settings)
     session = SparkSession.builder.config(map={**settings}).getOrCreate()
     _keep_compiled(session)
     context.setLogLevel("ERROR")
@@ -105,6 +99,89 @@ def open_session(
     _know_classes(session.sparkContext)
     _silence_python()
     return session
+
+
+_ONE_AT_A_TIME = threading.RLock()
+
+
+def _context(master: str, settings: Mapping[str, str], begun: jvm.Begun | None = None) -> SparkContext:
+    """The context of this process, made with these settings if there is none; `begun` knows the JVM, and may end it."""
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - `check` goes without PySpark
+
+    jvm.use_this_python()
+    attach = _launch_if_needed(master, settings, begun)
+    with held_until_started():
+        if attach:
+            _attach(attach)
+        context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
+        obey_interrupts(context)
+    return context
+
+
+def _attach(places: Mapping[str, str]) -> None:
+    """Have PySpark speak to the JVM that was started, of which environment variables tell it."""
+    from pyspark import SparkContext  # noqa: PLC0415 - `check` goes without PySpark
+
+    os.environ.update(places)
+    try:
+        SparkContext._ensure_initialized()  # noqa: SLF001
+    finally:
+        for name in places:  # a child process must start a JVM of its own
+            del os.environ[name]
+
+
+@dataclass
+class Aside:
+    """A local session in the making (`penstock.backends.spark.starting`): a JVM, and a context in it."""
+
+    master: str
+    conf: Mapping[str, str]
+    app_name: str = "penstock"
+    _jvm: jvm.Begun = field(default_factory=jvm.Begun)
+    _context: SparkContext | None = None
+
+    def begin(self) -> None:
+        """Start the JVM and make the context, unless there is one; raises what opening a session raises.
+
+        What PySpark has to start is left to whoever opens the session: it has another process begin with Python code
+        of this one, which is not safe beside other threads.
+        """
+        from pyspark import SparkContext  # noqa: PLC0415 - `check` goes without PySpark
+
+        with _ONE_AT_A_TIME:
+            if SparkContext._gateway is not None or _is_for_pyspark(self.master):  # noqa: SLF001
+                return
+            try:
+                self._context = _context(self.master, _settings(self.master, self.conf, self.app_name), self._jvm)
+            except BaseException:
+                if self._jvm.given_up:
+                    self._forget(SparkContext._active_spark_context)  # noqa: SLF001 - it is half made
+                raise
+            made_aside(self._context)
+
+    def give_up(self) -> None:
+        """End the JVM that is being started, or in which the context is being made."""
+        if self._context is None:
+            self._jvm.give_up()
+
+    def undo(self) -> None:
+        """End the context and its JVM, unless somebody has a session of it."""
+        context, self._context = self._context, None
+        if context is None:
+            return
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - `check` goes without PySpark
+
+        if SparkSession._instantiatedSession is None:  # noqa: SLF001
+            self._jvm.give_up()
+            self._forget(context)
+
+    def _forget(self, context: SparkContext | None) -> None:
+        """Have PySpark forget a JVM that has been told to end."""
+        self._jvm.end()
+        if context is not None:
+            context._jsc = None  # type: ignore[assignment]  # noqa: SLF001 - there is nobody to tell
+            context.stop()
+        _forget_lost_jvm()
 
 
 def running_session() -> SparkSession | None:
@@ -181,16 +258,21 @@ def _default_memory() -> str:
     return f"{max(1, min(4, machine // 4 // _GIBIBYTE))}g"
 
 
-def _launch_if_needed(master: str, settings: Mapping[str, str]) -> dict[str, str]:
+def _launch_if_needed(master: str, settings: Mapping[str, str], begun: jvm.Begun | None = None) -> dict[str, str]:
     """Start the JVM ourselves where we may; {} where PySpark starts it or has already done so."""
     from pyspark import SparkContext  # noqa: PLC0415 - `check` goes without PySpark
 
     if SparkContext._gateway is not None:  # noqa: SLF001
         return {}
     java = jvm.find_java()
-    if not java.bundled and (not is_local(master) or jvm.spark_is_configured_elsewhere()):
+    if not java.bundled and _is_for_pyspark(master):
         return {}
-    return jvm.launch(java, settings)
+    return jvm.launch(java, settings, begun)
+
+
+def _is_for_pyspark(master: str) -> bool:
+    """True if PySpark starts the JVM where it can, by a script of Spark's."""
+    return not is_local(master) or jvm.spark_is_configured_elsewhere()
 
 
 def scratch_folder() -> Path:

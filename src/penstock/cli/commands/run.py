@@ -97,6 +97,7 @@ def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
         profile=measured.wanted,
         writes=True,
         rebuild=values["rebuild"],
+        spark=values["final"] and values["output"] is not None,
     )
     with interpreter.pipeline, measured.shown_of(interpreter.pipeline):
         watch.begin(interpreter.pipeline, values["metrics_port"], values["metrics_host"])

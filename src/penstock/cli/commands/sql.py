@@ -16,7 +16,7 @@ from penstock.cli.reporting import FINE, WRONG, note
 
 if TYPE_CHECKING:
     from penstock.catalog.model import Catalog
-    from penstock.cli.interpreter import Changes, Results
+    from penstock.cli.interpreter import Changes, Interpreter, Results
     from penstock.cli.repl.shell import Shell, Target
 
 
@@ -50,10 +50,16 @@ def command(program: Sequence[str], execute: Sequence[str], attach: str | None, 
     )
     with interpreter.pipeline:
         shell, interactive = _shell(interpreter, execute)
-        interpreter.run_program(statements, source)
+        if not (interactive and _waits(interpreter, statements, values)):
+            interpreter.run_program(statements, source)
         if interactive:
             _welcome(interpreter.catalog)
         return _looped(shell, interactive=interactive)
+
+
+def _waits(interpreter: Interpreter, statements: Sequence[object], values: Mapping[str, Any]) -> bool:
+    """True if the program can be set to work with the first thing that is typed, while Spark is being started."""
+    return not statements and values["directory"] is None and interpreter.pipeline.expects_spark
 
 
 def _attached(directory: str, execute: Sequence[str], program: Sequence[str], values: Mapping[str, Any]) -> int:

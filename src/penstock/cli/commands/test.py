@@ -52,7 +52,6 @@ def command(files: Sequence[Path], **values: Any) -> int:
     from penstock.testing.case_run import PASSED, Options, run_case
     from penstock.testing.cases import read_cases
 
-    chosen = [(path, case) for path in files for case in read_cases(path, values["dialect"]) if _wanted(case, values)]
     options = Options(
         values["compact"],
         values["shuffle_steps"],
@@ -62,7 +61,9 @@ def command(files: Sequence[Path], **values: Any) -> int:
         values["master"],
     )
     statuses: Counter[str] = Counter()
-    with _spark(values["master"], dict(values["conf"])) as session:
+    with _spark(values["master"], dict(values["conf"]), surely=options.oracle) as session:
+        cases = [(path, case) for path in files for case in read_cases(path, values["dialect"])]
+        chosen = [(path, case) for path, case in cases if _wanted(case, values)]
         for path, case in chosen:
             result = run_case(case, str(path), session, options)
             statuses[result.status] += 1
@@ -80,11 +81,18 @@ def _wanted(case: Case, values: dict[str, Any]) -> bool:
 
 
 @contextmanager
-def _spark(master: str, conf: dict[str, str]) -> Iterator[Any]:
-    """A function that gives the session of all cases, started by the first that needs it; one that runs is lent."""
+def _spark(master: str, conf: dict[str, str], *, surely: bool) -> Iterator[Any]:
+    """A function that gives the session of all cases, started by the first that needs it; one that runs is lent.
+
+    Where one is `surely` needed it is begun meanwhile.
+    """
     from penstock.backends.spark.later import LaterSession
+    from penstock.backends.spark.session import Aside, is_local, running_session
+    from penstock.backends.spark.starting import Expected
 
     lent = []
+    soon = surely and is_local(master) and running_session() is None
+    expected = Expected(Aside(master, _SETTINGS | conf, _NAME), lambda: soon)
 
     @cache
     def session() -> SparkSession:
@@ -92,15 +100,21 @@ def _spark(master: str, conf: dict[str, str]) -> Iterator[Any]:
 
         from penstock.backends.spark.session import open_session
 
+        expected.wait()
+        expected.check()
         lent.append(SparkSession.getActiveSession() is not None)
-        return open_session(master=master, conf=_SETTINGS | conf, app_name="penstock-test")
+        return open_session(master=master, conf=_SETTINGS | conf, app_name=_NAME)
 
     try:
         yield LaterSession(session, _SETTINGS | conf)
     finally:
-        if lent == [False]:
+        if not lent:
+            expected.leave()
+        elif lent == [False]:
             session().stop()
 
+
+_NAME = "penstock-test"
 
 # Cases are small: few partitions, and no time spent on compiling well what runs once.
 _SETTINGS = {

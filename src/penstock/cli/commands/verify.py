@@ -31,7 +31,9 @@ def command(**values: Any) -> int:
 
     source = program_text(values["program"], values["files"], values["execute"])
     results = Results("text", on_event=Progress(quiet=values["quiet"]))
-    interpreter, statements = open_interpreter(source, values["dialect"], engine_of(values), results, retain="all")
+    interpreter, statements = open_interpreter(
+        source, values["dialect"], engine_of(values), results, retain="all", spark=True
+    )
     with interpreter.pipeline as pipeline:
         views = chosen_views(pipeline.catalog, values["views"])
         asking = sql.Query | sql.Explain | sql.Show | sql.Describe

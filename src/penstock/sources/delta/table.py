@@ -110,8 +110,8 @@ def _typed_partition(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _rows(files: Any, path: str, action: Action, types: Mapping[str, pa.DataType]) -> pa.Table:
     """The rows of a file in the columns of its version: those that it lacks are the partition's, or NULL."""
-    with files.open_input_file(path) as file:
-        found = pq.read_table(file, use_threads=False)
+    with files.open_input_file(path) as file:  # Spark writes times as INT96, of which Arrow makes nanoseconds
+        found = pq.read_table(file, use_threads=False, coerce_int96_timestamp_unit="us")
     columns = {name: _column(found, name, kind, action.partition) for name, kind in types.items()}
     if action.kind == "cdc":
         columns[OPERATION] = _operations(found.column(_CHANGE_TYPE))

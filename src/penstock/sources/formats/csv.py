@@ -29,6 +29,8 @@ from penstock.steps.rows.batch import INSERT, OPERATIONS, Batch, Operated, RowRe
 from penstock.steps.rows.new_columns import wrong_names
 from penstock.steps.rows.rejected import Rejections
 
+_BLOCK = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -131,7 +133,7 @@ class Csv:
             return None
         known = [name for name in names if name is not None]
         titles = [name or f"\0{at}" for at, name in enumerate(names)]
-        read = arrow_csv.ReadOptions(column_names=titles, use_threads=False, block_size=len(piece.data) + 1)
+        read = _reading(titles, len(piece.data))
         parse = arrow_csv.ParseOptions(
             delimiter=self._shape.delimiter, quote_char=self._shape.quote or False, newlines_in_values=True
         )
@@ -223,6 +225,11 @@ class Csv:
     def _empty_is_null(self, row: dict[str, Any]) -> None:
         """An empty field is a text where texts stand, and NULL elsewhere."""
         row.update({name: None for name, value in row.items() if value == "" and name.lower() not in self._texts})
+
+
+def _reading(titles: Sequence[str], size: int) -> arrow_csv.ReadOptions:
+    """Large texts in blocks, on all cores; a record that is longer than a block has it all be read by Python."""
+    return arrow_csv.ReadOptions(column_names=titles, use_threads=size > _BLOCK, block_size=min(size + 1, _BLOCK))
 
 
 def _is_text(kind: str) -> bool:

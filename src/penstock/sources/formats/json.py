@@ -31,6 +31,7 @@ _ENVELOPES = {"insert": INSERT, "delete": DELETE, "update": UPDATE}
 _QUOTED = tuple(f'"{name}"'.encode() for name in _ENVELOPES)
 _BLOCK = 1 << 20
 _FLOAT_DIGITS = 15  # that a double keeps
+_ODD = re.compile(rb"Inf(?!inity)|-NaN")  # which Arrow takes for numbers
 # Between two objects that stand alone on their lines; within one, an object must be followed by a comma or its end.
 _BETWEEN = re.compile(rb"\}[ \t]*+(?:\r\n|\n|\r)[ \t]*+\{")
 
@@ -70,6 +71,8 @@ class JsonLines:
         text = piece.data
         objects = 0 if self._plain is None else _objects(text)
         if self._plain is None or objects != piece.after.lines - piece.at.lines or not _is_utf8(text):
+            return None
+        if (b"Inf" in text or b"-NaN" in text) and _ODD.search(text):
             return None
         wrapped = any(name in text for name in _QUOTED)
         schema = self._wrapped if wrapped else self._plain

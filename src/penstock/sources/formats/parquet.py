@@ -22,6 +22,7 @@ from penstock.sources.transport import BrokenStreamError, Stream
 from penstock.steps.rows.batch import Batch, RowReader, python_dicts
 from penstock.steps.rows.rejected import Rejections
 
+_LARGE = 1 << 20  # bytes, above which a row group is decoded on all cores
 _FAILURES = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
 
 
@@ -53,7 +54,8 @@ class Parquet:
             message = "Parquet is read from files only"
             raise BrokenStreamError(message)
         try:
-            file = pq.ParquetFile(stream.path)
+            # Spark writes times as INT96; in nanoseconds those before 1678 and after 2262 would silently be others.
+            file = pq.ParquetFile(stream.path, coerce_int96_timestamp_unit="us")
         except _FAILURES as error:
             if not complete:
                 return None
@@ -81,8 +83,7 @@ class Parquet:
             given = file.schema_arrow.names
             names = check_names(self._table, given, ignore_unknown=self._ignore_unknown, adds=self._adds)
             plain = not any("." in name for name in names)
-            rows = file.read_row_group(number, columns=names if plain else None, use_threads=False)
-            rows.validate()
+            rows = _decoded(file, number, names if plain else None)
             self._group = _Group(mark, rows.select(names))
         return self._group.rows
 
@@ -96,6 +97,19 @@ class Parquet:
             if isinstance(error, DataError) and not rejections.tolerant:
                 raise
         return self._reader.read_arrow_rows(python_dicts(piece.data), rejections, piece.place)
+
+
+def _decoded(file: pq.ParquetFile, number: int, names: list[str] | None) -> pa.Table:
+    """The rows of a row group, the columns of a large one side by side; raises for the first that cannot be read."""
+    try:
+        rows = file.read_row_group(
+            number, columns=names, use_threads=file.metadata.row_group(number).total_byte_size > _LARGE
+        )
+        rows.validate()
+    except _FAILURES:  # of several columns whichever was first at it
+        rows = file.read_row_group(number, columns=names, use_threads=False)
+        rows.validate()
+    return rows
 
 
 def _group_at(file: pq.ParquetFile, row: int) -> tuple[int, int, int] | None:

@@ -23,7 +23,8 @@ Convert = Callable[[Any], Any]
 
 _INTEGRAL = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _SHOWN = 60
-_FLOAT32_MAX = 3.4028234663852886e38
+# Half way from the greatest FLOAT to the next that there would be: what is below is rounded to it, as 3.4028235e38 is.
+_FLOAT32_END = 3.4028235677973366e38
 _SPECIAL = {
     "nan": math.nan,
     "infinity": math.inf,
@@ -94,7 +95,7 @@ def converter(kind: Type, zone: tzinfo = UTC, lenient: Leniency = STRICT) -> Con
     if lower in _INTEGRAL:
         return _integral(_INTEGRAL[lower], text=text)
     if lower in ("float", "double"):
-        return _fractional(_FLOAT32_MAX if lower == "float" else math.inf, text=text)
+        return _fractional(_FLOAT32_END if lower == "float" else math.inf, text=text)
     if lower.startswith("decimal"):
         return _decimal(kind, text=text)
     if lower in ("timestamp", "timestamp_ntz"):
@@ -154,7 +155,7 @@ def _fractional(limit: float, *, text: bool) -> Convert:
             found = float(value)
         except (TypeError, ValueError, OverflowError):
             raise _refuse(value) from None
-        if math.isfinite(found) and abs(found) > limit:
+        if math.isfinite(found) and abs(found) >= limit:
             raise _refuse(value, "out of range")
         return found
 
