@@ -25,7 +25,7 @@ from bench import (
     timelines,
 )
 from bench.decisions import figure as decisions
-from bench.measure import Effort
+from bench.measure import Effort, jvm_memory
 from bench.nexmark.task import UnavailableError
 from bench.report import PAGE, Figure, machine, renewed
 from bench.topics import figure as topics
@@ -58,7 +58,8 @@ _INTRODUCTION = """# Performance
 Written by `make bench`; `make bench ARGS='--figures ae'` renews some and leaves the others. A column is an engine
 ([where operators work](reference/engines.md)): *native*, in the process, or *spark*; tables keep no history, or a
 directory keeps everything. Both engines' changes are compared before anything is timed. What is compared was run in
-turn in one process; only the ratios mean something on another machine. A bar is a ratio, and each engine has its own.
+turn in one process; only the ratios mean something on another machine. A bar is a ratio (in h it is seconds), and each
+engine has its own: in a and e *native* is measured by *grouped*, and *spark* by *bare*.
 Sections with the columns *history none* and *with a directory* are older, and of Spark alone.
 
 *Bare* is the smallest useful query of Spark: `createDataFrame` of 10 rows of Arrow, `groupBy(k).agg(sum,
@@ -116,7 +117,8 @@ def _figures(letters: str, *, effort: Effort) -> Iterator[Figure]:
         if letter in ON_SPARK and spark is None:
             from penstock.backends.spark.session import open_session
 
-            spark = open_session(master="local[2]", conf={"spark.driver.memory": "4g"}, app_name="penstock bench")
+            conf = {"spark.driver.memory": jvm_memory()}
+            spark = open_session(master="local[2]", conf=conf, app_name="penstock bench")
         try:
             if letter in WITHOUT_SPARK:
                 yield WITHOUT_SPARK[letter](effort=effort)

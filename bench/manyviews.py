@@ -8,7 +8,7 @@ from bench.floor import in_units, units
 from bench.measure import Cost, Effort, Meter, Runs
 from bench.programs import KEYED, TABLE, agreeing, bare, grouped, rows, running
 from bench.report import Figure, Line, shown
-from bench.ways import WAYS, Way, bars
+from bench.ways import WAYS, Way, bars, bars_in_units
 
 _VIEWS = 20
 _NAMES = tuple(f"v{at}" for at in range(_VIEWS))
@@ -23,6 +23,7 @@ _APART = "".join(
 )
 _TEXTS = {"one": TABLE + KEYED, "all": _ALL, "apart": _APART}
 _ONE_BOUND = 1.3
+_FURTHER = {"native": 3.0, "spark": 1.0}
 
 
 def figure(spark: SparkSession, *, effort: Effort) -> Figure:
@@ -30,14 +31,13 @@ def figure(spark: SparkSession, *, effort: Effort) -> Figure:
     runs = effort.runs(Runs(20, 30), quick=Runs(1, 2))
     agreeing(spark, _ALL, [{"t": rows(10, 20)} for _ in range(2)], *_NAMES)
     found = {way: _measured(spark, way, runs) for way in WAYS}
-    further = {way: costs["further"].over(costs["bare"]).wall for way, costs in found.items()}
     untouched = {way: costs["apart"].over(costs["one"]).wall for way, costs in found.items()}
     apart = tuple(shown(costs["apart"], costs["one"], "the program of one view") for costs in found.values())
     lines = [
         *units(found),
         Line("10 rows, one view", in_units(found, "one")),
         Line(f"10 rows that touch {_VIEWS} views", in_units(found, "all")),
-        Line("each further view", in_units(found, "further"), bars(further, 1, "bare")),
+        Line("each further view", in_units(found, "further"), bars_in_units(found, "further", _FURTHER)),
         Line(f"10 rows that touch 1 of {_VIEWS} views", apart, bars(untouched, _ONE_BOUND, "one view")),
     ]
     return Figure("e", "Many views", lines, runs)

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.backends.native.memory import machine_memory
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Work = Callable[[], object]
+_ROOMY, _GIB = 20, 1 << 30
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,11 @@ class Meter:
                     cpu[name] += self.cpu() - spent
         # The kernel counts CPU in ticks of 10 ms: the mean is taken, a median would only see whole ticks.
         return {name: Cost(statistics.median(wall[name]), cpu[name] / runs.measured) for name in work}
+
+
+def jvm_memory() -> str:
+    """The memory of the figures' JVM: what figure i needs of it, where the machine has twice as much."""
+    return "10g" if machine_memory() >= _ROOMY * _GIB else "4g"
 
 
 def _jvm_process(spark: SparkSession) -> int:

@@ -35,6 +35,7 @@ _BEGIN = datetime(2024, 1, 1)  # noqa: DTZ001 - naive UTC
 _NUMBERS = np.random.default_rng(7)
 _PRICE, _TEN, _FLAT, _LATENCY = 1.2, 2.0, 1.1, 0.3
 _ROWS, _KEYS = 1000, 100
+PRINTED = "Flink SQL, the same query: from a row to its print"
 
 
 def figure(spark: SparkSession, *, effort: Effort) -> Figure:
@@ -197,7 +198,7 @@ def _events(spark: SparkSession, runs: Runs, *, beside: bool) -> list[Line]:
     return [
         Line("bare: one grouped query of Spark over 10 rows", (milliseconds(action),)),
         Line("EMIT PER EVENT: from a row to its result", (said,), (bar,)),
-        Line("Flink SQL, the same query: from a row to its print", (_on_flink(runs) if beside else "not asked",)),
+        Line(PRINTED, (_on_flink(runs) if beside else "not asked",)),
     ]
 
 

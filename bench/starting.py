@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.measure import Effort, Runs
-from bench.report import Figure, Line
+from bench.report import Bar, Figure, Line
 from bench.terminal import Terminal
 from bench.ways import ENGINES
 
@@ -24,6 +24,7 @@ _TABLE = "CREATE TABLE t (k INT, x INT);\n"
 _VIEW = "CREATE VIEW sums AS SELECT k, sum(x) AS s, count(*) AS n FROM t GROUP BY k;\n"
 _ASKED, _ANSWER = "INSERT INTO t VALUES (1, 4321), (1, 1234);", "5555"
 _PROMPT = "penstock>"
+_TO_PROMPT, _TO_ANSWER, _ONCE = 1.0, 0.2, 2.0  # seconds, where operators work in the process
 
 
 def figure(*, effort: Effort) -> Figure:
@@ -34,7 +35,7 @@ def figure(*, effort: Effort) -> Figure:
         lines = [
             *(_line(what, call, runs) for what, call in _commands(Path(folder))),
             *_shell(Path(folder), runs),
-            *(_line_by_engine(what, call, runs) for what, call in _working(Path(folder))),
+            *(_line_by_engine(what, call, runs, most) for what, call, most in _working(Path(folder))),
         ]
         lines += [
             _line(f"{command}, {size:,} views over one another", (command, _chain(Path(folder), size)), runs)
@@ -54,8 +55,8 @@ def _commands(folder: Path) -> Sequence[tuple[str, tuple[str, ...]]]:
     return (("--help", ("--help",)), ("check", ("check", str(program))), ("explain", ("explain", str(program))))
 
 
-def _working(folder: Path) -> Sequence[tuple[str, tuple[str, ...]]]:
-    """What an engine works for."""
+def _working(folder: Path) -> Sequence[tuple[str, tuple[str, ...], float | None]]:
+    """What an engine works for, and the seconds that it may take in the process, if that is bounded."""
     rows = folder / "rows"
     rows.mkdir()
     (rows / "first.csv").write_text("k,x\n1,2\n1,3\n2,4\n")
@@ -63,16 +64,23 @@ def _working(folder: Path) -> Sequence[tuple[str, tuple[str, ...]]]:
     program.write_text(_FILES.format(folder=rows) + _VIEW)
     name = str(program)
     return (
-        ("run --once, one file of three rows", ("run", name, "--once")),
-        ("query", ("query", name, "SELECT count(*) FROM sums")),
+        ("run --once, one file of three rows", ("run", name, "--once"), _ONCE),
+        ("query", ("query", name, "SELECT count(*) FROM sums"), None),
     )
 
 
 def _shell(folder: Path, runs: Runs) -> list[Line]:
     """The shell on a terminal, until it asks for a statement, and from the first one to the view's change."""
     found = {engine: _repeated(lambda engine=engine: _asked(folder, engine), runs) for engine in ENGINES}
-    said = ("sql, to its prompt", "sql, from the first INSERT to the view's change")
-    return [Line(what, tuple(f"{seconds[at]:.2f} s" for seconds in found.values())) for at, what in enumerate(said)]
+    said = {"sql, to its prompt": _TO_PROMPT, "sql, from the first INSERT to the view's change": _TO_ANSWER}
+    return [
+        Line(what, tuple(f"{seconds[at]:.2f} s" for seconds in found.values()), _bars(found["native"][at], most))
+        for at, (what, most) in enumerate(said.items())
+    ]
+
+
+def _bars(seconds: float, most: float | None) -> tuple[Bar, ...]:
+    return () if most is None else (Bar(f"native ≤ {most:g} s", seconds <= most),)
 
 
 def _asked(folder: Path, engine: str) -> tuple[float, float]:
@@ -91,15 +99,20 @@ def _chain(folder: Path, size: int) -> str:
 
 
 def _line(what: str, call: tuple[str, ...], runs: Runs) -> Line:
-    return Line(what, (_cell(call, runs), "–"))
+    return Line(what, (_cell(_cost(call, runs)), "–"))
 
 
-def _line_by_engine(what: str, call: tuple[str, ...], runs: Runs) -> Line:
-    return Line(what, tuple(_cell((*call, "--engine", engine), runs) for engine in ENGINES))
+def _line_by_engine(what: str, call: tuple[str, ...], runs: Runs, most: float | None) -> Line:
+    found = {engine: _cost((*call, "--engine", engine), runs) for engine in ENGINES}
+    return Line(what, tuple(map(_cell, found.values())), _bars(found["native"][0], most))
 
 
-def _cell(call: tuple[str, ...], runs: Runs) -> str:
-    seconds, cpu = _repeated(lambda: _timed(call), runs)
+def _cost(call: tuple[str, ...], runs: Runs) -> tuple[float, float]:
+    return _repeated(lambda: _timed(call), runs)
+
+
+def _cell(cost: tuple[float, float]) -> str:
+    seconds, cpu = cost
     return f"{seconds:.2f} s (CPU {cpu:.2f})"
 
 

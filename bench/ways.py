@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bench.measure import Cost
 from bench.report import Bar
 
 ENGINES = ("native", "spark")
+# The least query of each engine, which its steps are measured by.
+UNITS: Mapping[str, str] = {"native": "grouped", "spark": "bare"}
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,29 @@ HEADS = tuple(map(str, WAYS))
 Found = dict[Way, dict[str, Cost]]
 
 
-def bars(ratios: dict[Way, float], bound: float, unit: str, *, least: bool = False) -> tuple[Bar, ...]:
-    """A bar for each engine, kept if all its ways keep it: ratios are at most the bound, or at least."""
-    return tuple(_bar(engine, _of(ratios, engine), bound, unit, least=least) for engine in ENGINES)
+def bars(
+    ratios: dict[Way, float], bound: float | Mapping[str, float], unit: str, *, least: bool = False
+) -> tuple[Bar, ...]:
+    """A bar for each engine, kept if all its ways keep it: ratios are at most the bound, or at least.
+
+    The bound is that of both engines, or of each its own.
+    """
+    bounds = bound if isinstance(bound, Mapping) else dict.fromkeys(ENGINES, bound)
+    return tuple(_bar(engine, _of(ratios, engine), bounds[engine], unit, least=least) for engine in ENGINES)
+
+
+def bars_in_units(found: Found, name: str, bounds: Mapping[str, float]) -> tuple[Bar, ...]:
+    """A bar for what a piece of work costs each engine, in units of the engine's own query (`UNITS`)."""
+    return tuple(
+        _bar(
+            engine,
+            _of({way: costs[name].over(costs[UNITS[engine]]).wall for way, costs in found.items()}, engine),
+            bounds[engine],
+            UNITS[engine],
+            least=False,
+        )
+        for engine in ENGINES
+    )
 
 
 def _of(ratios: dict[Way, float], engine: str) -> Iterable[float]:

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from bench.decisions import data
 from bench.decisions.data import generated, replaced
-from bench.decisions.figure import measured
+from bench.decisions.figure import beside, measured
 from bench.decisions.judging import Judge
 from bench.decisions.program import columns, program, views
-from bench.measure import Runs
+from bench.measure import Cost, Runs
 from bench.nexmark.task import UnavailableError
 
 import penstock
@@ -87,6 +87,18 @@ def test_without_the_generator_it_is_said_what_puts_it_there(monkeypatch: pytest
         generated(0.01, {})
 
 
+def test_a_step_is_judged_by_what_it_is_of_computing_anew() -> None:
+    found = {"native": Cost(100, 1), "spark": Cost(3000, 1), "batch": Cost(1000, 1), "duckdb": Cost(90, 1)}
+    line = beside("anew", "batch", found)
+    assert line.cells == ("the step is 0.1 × that", "the step is 3 × that")
+    assert list(map(str, line.bars)) == ["native ≤ 0.1 × that: kept"]
+    assert list(map(str, beside("anew", "duckdb", found).bars)) == ["native ≤ 1 × that: missed"]
+    del found["spark"], found["batch"]
+    assert beside("anew", "duckdb", found).cells == ("the step is 1.11 × that", "–")
+    assert (beside("anew", "batch", found).cells, beside("anew", "batch", found).bars) == (("–", "–"), ())
+    assert [bar.kept for bar in beside("anew", "duckdb", {"duckdb": Cost(1, 1)}).bars] == [False]
+
+
 def has_generator() -> bool:
     try:
         return bool(shutil.which(data.tool()))
@@ -107,3 +119,24 @@ def test_both_engines_spark_and_duckdb_answer_alike(
         "Spark's batch over all views",
         "DuckDB over all views",
     ]
+
+
+@pytest.mark.extended
+@pytest.mark.skipif(not has_generator(), reason="make tpch installs the generator of the tables")
+def test_an_engine_that_fails_is_left_out_with_its_reason(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_BENCH_DATA", str(tmp_path / "nexmark"))
+    step = penstock.Pipeline.step
+
+    def failing(pipeline: penstock.Pipeline, rows: object) -> object:
+        if pipeline.catalog.settings["engine"] == "spark":
+            raise penstock.DataError(penstock.Diagnostic("NO_ROOM", "Java heap space"))
+        return step(pipeline, rows)
+
+    monkeypatch.setattr(penstock.Pipeline, "step", failing)
+    figure = measured(spark, generated(0.01, columns()), Runs(0, 1), 0.01)
+    assert {line.cells[1] for line in figure.lines} == {"–"}
+    assert all(line.cells[0] != "–" for line in figure.lines)
+    assert figure.notes[-1] == "*spark* is left out: error[NO_ROOM]: Java heap space"
+    assert sum(len(line.bars) for line in figure.lines) == 2

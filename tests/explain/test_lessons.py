@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.engine.foreseeing import foreseen
 from penstock.explain import OPTIONS, explain
 from programs import compiled
 
@@ -19,7 +20,7 @@ def told(lesson: str) -> str:
     program, _, rest = lesson.partition(f"\n{MARK}")
     options = tuple(item.strip() for item in rest.split("\n", 1)[0].split(","))
     assert set(options) <= set(OPTIONS)
-    text = explain(compiled(program), options=options, source=program)
+    text = explain(compiled(program), options=options, source=program, placing=foreseen)
     return f"{program}\n{MARK}{', '.join(options)}\n{text}\n"
 
 

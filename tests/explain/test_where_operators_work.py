@@ -73,6 +73,31 @@ def test_the_place_is_that_of_the_expression_that_is_not_proven(text, why):
     assert [said for _, said in on_spark(program(text))] == [why]
 
 
+def where(compiled, view, placing=foreseen):
+    """What the plain report says of a view's place."""
+    told = explain(compiled, view, (), placing=placing)
+    found = re.search(r"^  where: (.*?)^  state:", told, re.DOTALL | re.MULTILINE)
+    return None if found is None else [line.strip() for line in found.group(1).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("text", "view", "said"),
+    [
+        (PROGRAM, "counted", ["in the process"]),
+        (PROGRAM, "hashed", ["on Spark: Project, for xxhash64(string) at 3:23"]),
+        (WINDOWS, "v", ["in the process", "on Spark: Window, for the aggregate mode at 3:3"]),
+    ],
+)
+def test_the_plain_report_says_it_of_each_view(text, view, said):
+    assert where(program(text), view) == said
+    assert where(program(text, "native"), view) == said + ["which engine = 'native' refuses"] * ("Spark" in said[-1])
+    assert where(program(text, "spark"), view) == ["on Spark, for engine = 'spark'"]
+    assert where(program(text), view, partial(foreseen, local=False)) == [
+        "on Spark, for a master that is not this machine"
+    ]
+    assert where(program(text), view, None) is None
+
+
 @pytest.mark.parametrize(
     ("query", "where"),
     [
@@ -194,6 +219,8 @@ def test_a_pipeline_and_the_command_line_say_it():
     assert "on Spark, for xxhash64(string) at 3:23" in CliRunner().invoke(main, [*arguments, "--engine", "auto"]).stdout
     asked = CliRunner().invoke(main, arguments, env={"PENSTOCK_ENGINE": "spark"}).stdout
     assert asked.count("all on Spark, for engine = 'spark'") == 2
+    plain = CliRunner().invoke(main, arguments[:3]).stdout
+    assert "  where:      on Spark: Project, for xxhash64(string) at 3:23\n" in plain
 
 
 def test_a_pipeline_of_a_cluster_says_it(monkeypatch):

@@ -11,6 +11,7 @@ from bench.nexmark.growth import Stepped, long_runs, stepped
 from bench.nexmark.longrun import KEYED, Grown, grown
 from bench.nexmark.queries import Query
 from bench.nexmark.task import Task
+from bench.standing import PRINTED
 
 from penstock.catalog.settings import Setting
 
@@ -18,10 +19,12 @@ AGAIN = [pytest.mark.extended]
 MILLION = 1_000_000
 
 
-def run_of(query="q5", *, last=1.0, equal=True, live=None, **more):
+def run_of(query="q5", *, last=1.0, equal=True, live=None, held=90, **more):
     seconds = [2.0] * 4 + [1.0] * 32 + [last] * 4
     rows = [3, *[5] * 8, 6]
-    return Grown(query, 10 * MILLION, 250_000, query in KEYED, seconds, [90] * 10, rows, 6, 4.0, equal, live, **more)
+    return Grown(
+        query, 10 * MILLION, 250_000, query in KEYED, seconds, [90] * 9 + [held], rows, 6, 4.0, equal, live, **more
+    )
 
 
 def test_tenths_are_of_the_run_or_of_its_first_events():
@@ -39,11 +42,17 @@ def test_the_page_keeps_the_last_of_each_and_judges_the_bars(tmp_path):
         run_of("q18", last=3.0, live=7),
         run_of("q20", equal=False, live=6),
         run_of(engine="native", peak_mib=1234),
-        run_of(engine="native", limit_mib=300),
+        run_of(engine="native", limit_mib=300, last=9.0),
+        run_of("q4", last=1.3, engine="native"),
+        run_of("q7", last=1.3, engine="native"),
+        run_of("q18", last=1.4, live=6, engine="native"),
+        run_of("q9", last=1.1, held=400, engine="native"),
+        run_of("q8", equal=False, limit_mib=300, engine="native"),
         Stepped("q5", 100, 30, 25.0, 60.0, 10.0),
         Stepped("q5", 10_000, 30, 90.0, 170.0, 10.0),
         Stepped("q5", 100, 30, 2.54, 6.0, 10.0, "native"),
-        Stepped("q5", 10_000, 30, 50.0, 70.0, 10.0, "native"),
+        Stepped("q5", 10_000, 30, 9.0, 70.0, 10.0, "native"),
+        Stepped("q1", 10_000, 30, 0.4, 2.0, 10.0, "native"),
     ]
     for one in found:
         growth_page.keep(page, one)
@@ -58,16 +67,47 @@ def test_the_page_keeps_the_last_of_each_and_judges_the_bars(tmp_path):
     assert five.endswith("|90→90|–|5→6|4.0|11.1|kept|")
     assert "|90→90|1,234|5→6|" in native
     assert limited.endswith("kept|")
-    assert seven.endswith("missed|")
-    assert eighteen.endswith("missed|")
+    assert seven.endswith("|stepsmissed|")
+    assert eighteen.endswith("|stepsmissed|")
+    ends = {
+        name: next(line for line in lines if line.startswith(f"|{name},native")).split("|")[-2]
+        for name in ("q4keyed", "q7", "q18", "q9keyed", "q8")
+    }
+    assert ends == {
+        "q4keyed": "kept",
+        "q7": "stepsmissed",
+        "q18": "kept",
+        "q9keyed": "heldmissed",
+        "q8": "answermissed",
+    }
     assert "wronganswer" in twenty
     assert "|q5|25ms=2.5×|90ms=9×|" in lines
-    assert "|q5|2.5ms=0.25×|50ms=5×|" in lines
+    assert "|q5|2.5ms=0.25×|9.0ms=0.9×|" in lines
     assert "q18, spark: 6 of 7" in page.read_text()
-    assert "native: of 1 queries the bar is missed by none." in page.read_text()
+    said = "native: of 2 queries the bar is missed by none. Geometric mean 0.19 × bare: kept."
+    assert said in page.read_text()
     assert "spark: of 1 queries the bar is missed by q5 9.0 ×." in page.read_text()
     for picture in ("growth-long.svg", "growth-steps.svg"):
         assert minidom.parse(str(tmp_path / picture)).documentElement.tagName == "svg"  # noqa: S318 - our own
+
+
+def test_small_steps_in_the_process_are_judged_one_by_one_and_together(tmp_path):
+    page = tmp_path / "growth.md"
+    for name, took in (("q1", 4.0), ("q5", 11.0), ("q7", 1.0)):
+        growth_page.keep(page, Stepped(name, 10_000, 30, took, 99.0, 10.0, "native"))
+    growth_page.write(page)
+    assert "the bar is missed by q5 1.1 ×. Geometric mean 0.35 × bare: missed." in page.read_text()
+
+
+def test_steps_stand_beside_the_latency_of_flink_that_figure_k_has_measured(tmp_path):
+    page, ours = tmp_path / "performance.md", [Stepped("q1", 10, 30, 2.5, 9.0, 10.0, "native")]
+    assert "has not been measured" in growth_page.beside_flink([], page)
+    page.write_text(f"| {PRINTED}   | p50 3.2 ms, p99 6.4 ms      |     |\n")
+    said = growth_page.beside_flink(ours, page).replace("\n", " ")
+    assert "how old a row is when its result is printed: p50 3.2 ms, p99 6.4 ms for" in said
+    assert "of 10 events, take 2.5 ms to 2.5 ms in the process" in said
+    page.write_text(f"| {PRINTED} | not run: there is no Flink |\n")
+    assert "has not been measured" in growth_page.beside_flink(ours, page)
 
 
 @pytest.mark.parametrize("engine", ["native", pytest.param("spark", marks=AGAIN)])

@@ -356,9 +356,10 @@ give the same, exact result. `penstock explain` says it of your views, operator 
 SQL.
 
 A view is as incremental as its least incremental operator; views over views are judged one by one. State is what an
-operator has to remember; [LATENESS](sql.md#lateness) lets it forget. It lies in the memory of the executors, on one
-machine in a little more than half of `spark.driver.memory`; what does not fit is written to disk and read from there at
-each step, which is exact and slow.
+operator has to remember; [LATENESS](sql.md#lateness) lets it forget. That of an operator in the process lies in memory
+up to `SET memory_limit` ([engines.md](engines.md#memory-in-the-process)). That of one on Spark lies in the memory of
+the executors, on one machine in a little more than half of `spark.driver.memory`. What does not fit is written to disk
+and read from there at each step that touches it, which is exact and slow.
 
 The last column says whether the operators of the example [work in the process](engines.md) with `SET engine = 'auto'`,
 or what keeps one of them on Spark. It goes by the types and functions of the example as well: [What is

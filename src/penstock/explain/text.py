@@ -64,6 +64,7 @@ def _verdict(report: Report, source: str | None) -> Iterator[str]:
     yield f"key:        {_keys(report)}"
     found = [f"{name} from {readable(derived.shown)}" for name, derived in report.waterlines.items()]
     yield f"waterlines: {'; '.join(found) or 'none'}"
+    yield from (f"{'where:' if not at else '':12}{line}" for at, line in enumerate(where_lines(report, source)))
     if not report.state:
         yield "state:      none"
     for fact in report.state:
@@ -114,6 +115,26 @@ def _circuit(report: Report, source: str | None) -> Iterator[str]:
         yield from (f"     {line}" for line in _place(report.placed, item, source))
 
 
+def where_lines(report: Report, source: str | None = None) -> Iterator[str]:
+    """The places in which a view is maintained: one line, and one for each operator on Spark among others.
+
+    None where that has not been asked.
+    """
+    placed = report.placed
+    if placed is None:
+        return
+    if placed.on_spark:
+        yield f"on Spark, for {placed.on_spark}"
+        return
+    found = [(item, placed.places[item.number]) for item in report.verdict.operators if item.number in placed.places]
+    others = [(operator, where) for operator, where in found if where.where == SPARK]
+    if len(others) == 0 or len(others) < len(found):
+        yield "in the process"
+    yield from dict.fromkeys(f"on Spark: {operator.title}{_why(where, source)}" for operator, where in others)
+    if others and placed.engine == NATIVE:
+        yield f"which engine = '{NATIVE}' refuses"
+
+
 def _engine(report: Report) -> str:
     """The program's engine, and that all is on Spark or must not be, where that is so."""
     placed = report.placed
@@ -138,7 +159,12 @@ def place_text(found: Place, source: str | None = None) -> str:
     """The place of an operator in words, with what is not proven and where that stands."""
     if found.where != SPARK:
         return "in the process"
-    return f"on Spark, for {found.not_proven}{place(found.span, source)}" if found.not_proven else "on Spark"
+    return f"on Spark{_why(found, source)}"
+
+
+def _why(found: Place, source: str | None) -> str:
+    """What keeps an operator from the process, and where that stands; nothing where it is not that."""
+    return f", for {found.not_proven}{place(found.span, source)}" if found.not_proven else ""
 
 
 def operator_text(operator: Operator) -> str:

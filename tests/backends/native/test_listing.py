@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from penstock.backends.native.aggregates import AGGREGATES
-from penstock.backends.native.listing import aggregated, page, said, signatures, windowed
+from penstock.backends.native.listing import TYPES, aggregated, cast_to, page, said, signatures, windowed
+from penstock.backends.native.proof import is_proven
+from penstock.backends.native.scalars import proven
 from penstock.backends.native.windows import FUNCTIONS
+from penstock.plan.scalar import parsed
 
 
 def test_whole_numbers_are_rounded_and_texts_are_not():
@@ -31,3 +36,22 @@ def test_every_aggregate_and_window_function_proves_something():
 def test_no_rule_of_the_page_is_empty():
     functions, _, _ = page().partition("## Casts")
     assert [line for line in functions.split("\n") if re.search(r"[|;] none [|;]", line)] == []
+
+
+PLAIN = [kind for kind in TYPES if "<" not in kind]
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_a_cast_is_listed_if_and_only_if_a_program_may_write_it_there(kind):
+    """The list and the proof of the SQL, which is asked here without it."""
+    for other in PLAIN:
+        written = parsed(f"CAST(a AS {other.upper()})")
+        allowed = other != kind and is_proven(lambda written=written: proven(written, {"a": kind}))
+        assert (other in cast_to(kind)) == allowed, f"{kind} to {other}"
+
+
+def test_the_page_says_no_more_of_casts_than_that():
+    _, _, table = page().partition("## Casts")
+    assert "| TIMESTAMP | BIGINT or STRING or DATE or TIMESTAMP_NTZ |" in table
+    assert "| BOOLEAN | any number or STRING |" in table
+    assert len(re.findall(r"^\| [A-Z_, ]+ \|", table, re.MULTILINE)) == len(PLAIN)

@@ -12,11 +12,10 @@ from functools import cache
 
 from penstock.backends.native import aggregates, windows
 from penstock.backends.native.aggregates import Calls
-from penstock.backends.native.expressions.casts import way_of
 from penstock.backends.native.proof import Proven, is_proven
 from penstock.backends.native.scalars import RULES, proven
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type
-from penstock.plan.forms import Aggregated, Call, Constant, Form, Keyword, Ordering, Over, Reference, Span
+from penstock.plan.forms import Aggregated, Call, Cast, Constant, Form, Keyword, Ordering, Over, Reference, Span
 
 Taken = tuple[str, ...]
 TYPES: tuple[Type, ...] = (
@@ -172,11 +171,18 @@ def _window(name: str, taken: Taken) -> Proven:
 
 def _casts() -> Iterator[str]:
     plain = [kind for kind in TYPES if "<" not in kind]
-    rows = (
-        (_together([kind]), _together([other for other in plain if other != kind and way_of(kind, other)]) or "none")
-        for kind in plain
-    )
+    rows = ((_together([kind]), _together(cast_to(kind)) or "none") for kind in plain)
     yield from _table("Casts", "to", rows, "from")
+
+
+def cast_to(kind: Type) -> list[Type]:
+    """The plain types, in which values of another one are proven to be cast."""
+    others = [other for other in TYPES if "<" not in other and other != kind]
+    return [other for other in others if is_proven(lambda other=other: _cast(kind, other))]  # type: ignore[misc]
+
+
+def _cast(kind: Type, other: Type) -> Proven:
+    return proven(Cast(Reference("c0"), other), {"c0": kind})
 
 
 def _table(title: str, what: str, rows: Iterator[tuple[str, str]], first: str = "function") -> Iterator[str]:

@@ -63,7 +63,7 @@ def cast(value: Proven, target: Type, fragment: str, *, safe: bool = False) -> P
         return value
     if value.type == "void":
         return Proven(f"CAST({value.text if value.raises else 'NULL'} AS {storage(target)})", target, value.raises)
-    way = way_of(value.type, target)
+    way = _WAYS.get((_family(value.type), _family(target)))
     if way is None:
         not_proven(f"cast({value.type} as {target})")
     raises = False
@@ -81,12 +81,7 @@ def cast(value: Proven, target: Type, fragment: str, *, safe: bool = False) -> P
     return Proven(once([value], attempted), target, value.raises or raises, kept)
 
 
-def way_of(source: Type, target: Type) -> Way | None:
-    """The way in which values of a type are cast to another one, None where it is not proven."""
-    return _WAYS.get((family(source), family(target)))
-
-
-def family(kind: Type) -> str:
+def _family(kind: Type) -> str:
     """Types whose values are cast in the same way."""
     if kind in INTEGRAL:
         return "whole"
