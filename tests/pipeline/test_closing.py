@@ -7,6 +7,7 @@ import random
 import pytest
 
 import penstock
+from penstock.backends.native import collecting
 from penstock.backends.spark.operators import runner
 
 # Auctions and bids: an offer is open from `t` to `e`, and a bid meets it while it is.
@@ -95,17 +96,25 @@ def never_collects(pipeline):
     pipeline._opened().stepper.engine.maintain = lambda: None
 
 
-EXTENDED = {name: pytest.param(name, marks=pytest.mark.extended) for name in GROUPS if name != "append_only"}
+BOTH = pytest.mark.parametrize("engine", ["auto", pytest.param("spark", marks=pytest.mark.extended)])
 
 
-@pytest.mark.parametrize("group", [EXTENDED.get(name, name) for name in GROUPS])
-def test_answers_are_the_same_with_and_without_collection(interpreting, monkeypatch, group):
+@pytest.mark.parametrize(
+    ("engine", "group"),
+    [
+        pytest.param(engine, group, marks=() if group == "append_only" else pytest.mark.extended)
+        for engine in ("auto", "spark")
+        for group in GROUPS
+    ],
+)
+def test_answers_are_the_same_with_and_without_collection(interpreting, monkeypatch, engine, group):
     monkeypatch.setattr(runner, "LEAST_COLLECTED_ROWS", 4)
+    monkeypatch.setattr(collecting, "LEAST_FORGOTTEN_ROWS", 4)
     views, only = GROUPS[group], group == "append_only"
     text = program(views, only=only)
     with (
-        penstock.Pipeline(text, spark=interpreting) as dropping,
-        penstock.Pipeline(text, spark=interpreting) as keeping,
+        penstock.Pipeline(text, spark=interpreting, engine=engine) as dropping,
+        penstock.Pipeline(text, spark=interpreting, engine=engine) as keeping,
     ):
         never_collects(keeping)
         dropping._opened().stepper.engine.workspace.memory_rows = 4
@@ -120,8 +129,9 @@ def test_answers_are_the_same_with_and_without_collection(interpreting, monkeypa
         assert sum(item.rows for item in dropping.state()) < sum(item.rows for item in keeping.state())
 
 
-def test_what_was_taken_back_stays_away_while_its_key_is_open(spark):
-    """The layers that are merged before the last step hold what took offer 1 until 5 back; it is in an older one."""
+@BOTH
+def test_what_was_taken_back_stays_away_while_its_key_is_open(spark, engine):
+    """On Spark the layers that are merged before the last step hold what took offer 1 until 5 back; it is in an older one."""
     views = {
         "winning": f"SELECT a.id, a.e, b.x {OPEN} QUALIFY row_number() OVER (PARTITION BY a.id ORDER BY b.x DESC) = 1",
         "summed": f"SELECT a.id, a.e, b.x, sum(b.x) OVER (PARTITION BY a.id) AS s {OPEN}",
@@ -129,7 +139,7 @@ def test_what_was_taken_back_stays_away_while_its_key_is_open(spark):
     text = TABLES.format(only="").replace("LATENESS 6", "LATENESS 10")
     text += "".join(f"CREATE VIEW {name} AS {view};" for name, view in views.items())
     many = range(100, 140)
-    with penstock.Pipeline(text, spark=spark) as pipeline:
+    with penstock.Pipeline(text, spark=spark, engine=engine) as pipeline:
         pipeline._opened().stepper.engine.workspace.memory_rows = 0
         pipeline.step(
             {"a": [*((n, 0, 1000, 0) for n in many), (1, 0, 5, 0)], "b": [*((n, 0, 1) for n in many), (1, 0, 7)]}
@@ -144,9 +154,10 @@ def test_what_was_taken_back_stays_away_while_its_key_is_open(spark):
         assert all(pipeline.verify(name) for name in views)
 
 
+@BOTH
 @pytest.mark.parametrize("kind", CLOSED)
-def test_state_stays_flat_while_offers_end(spark, kind):
-    with penstock.Pipeline(program(CLOSED[kind], only=kind == "append_only"), spark=spark) as pipeline:
+def test_state_stays_flat_while_offers_end(spark, kind, engine):
+    with penstock.Pipeline(program(CLOSED[kind], only=kind == "append_only"), spark=spark, engine=engine) as pipeline:
         sizes = []
         for begin in (0, 50, 100):
             times = range(begin, begin + 50)
@@ -158,11 +169,12 @@ def test_state_stays_flat_while_offers_end(spark, kind):
         assert all(pipeline.verify(name) for name in CLOSED[kind])
 
 
-def test_final_rows_of_what_has_ended(spark):
+@BOTH
+def test_final_rows_of_what_has_ended(spark, engine):
     """A group's closing column has a waterline behind Top-K, by which rows are final."""
     view = VIEWS["winning"]
     text = f"{program(())} CREATE VIEW won WITH ('emit_final' = 'e') AS {view};"
-    with penstock.Pipeline(text, spark=spark) as pipeline:
+    with penstock.Pipeline(text, spark=spark, engine=engine) as pipeline:
         shown = []
         for step in steps("final", 9):
             shown += pipeline.step(step)["won"].rows

@@ -8,6 +8,7 @@ from datetime import datetime
 import pytest
 
 import penstock
+from penstock.backends.native import collecting
 from penstock.backends.spark.operators import runner
 
 TABLES = """
@@ -126,16 +127,31 @@ GROUPS = {
     "rounds": ("chained", "chains"),
 }  # fmt: skip
 
-EXTENDED = {name: pytest.param(name, marks=pytest.mark.extended) for name in GROUPS if name not in ("groups", "rounds")}
+# What is here in the process has to be there on Spark as well.
+BOTH = pytest.mark.parametrize("engine", ["auto", pytest.param("spark", marks=pytest.mark.extended)])
+QUICK = {("auto", "groups"), ("auto", "rounds"), ("spark", "groups")}
 
 
-@pytest.mark.parametrize("group", [EXTENDED.get(name, name) for name in GROUPS])
-def test_answers_are_the_same_with_and_without_collection(interpreting, monkeypatch, group):
+def also_of_few_rows(monkeypatch):
+    """Have both backends go through what an operator keeps before there is much of it."""
     monkeypatch.setattr(runner, "LEAST_COLLECTED_ROWS", 4)
+    monkeypatch.setattr(collecting, "LEAST_FORGOTTEN_ROWS", 4)
+
+
+@pytest.mark.parametrize(
+    ("engine", "group"),
+    [
+        pytest.param(engine, group, marks=() if (engine, group) in QUICK else pytest.mark.extended)
+        for engine in ("auto", "spark")
+        for group in GROUPS
+    ],
+)
+def test_answers_are_the_same_with_and_without_collection(interpreting, monkeypatch, engine, group):
+    also_of_few_rows(monkeypatch)
     views = GROUPS[group]
     with (
-        penstock.Pipeline(program(views, " LATENESS 6"), spark=interpreting) as dropping,
-        penstock.Pipeline(program(views), spark=interpreting) as keeping,
+        penstock.Pipeline(program(views, " LATENESS 6"), spark=interpreting, engine=engine) as dropping,
+        penstock.Pipeline(program(views), spark=interpreting, engine=engine) as keeping,
     ):
         dropping._opened().stepper.engine.workspace.memory_rows = 4
         for number, step in enumerate(steps(group, 7)):
@@ -181,10 +197,14 @@ def test_joins_in_the_process_stay_flat_while_time_goes_on():
         assert sizes[0] == sizes[1] == sizes[2] < 24 * len(views)
 
 
-def test_final_rows_are_the_same_with_and_without_collection(spark):
+@BOTH
+def test_final_rows_are_the_same_with_and_without_collection(spark, engine):
     view = "CREATE VIEW final WITH ('emit_final' = 't') AS SELECT t, SUM(x) AS s, COUNT(*) AS n FROM a GROUP BY t;"
     text = TABLES.format(late=" LATENESS 6") + view
-    with penstock.Pipeline(text, spark=spark) as keeping, penstock.Pipeline(text, spark=spark) as compacted:
+    with (
+        penstock.Pipeline(text, spark=spark, engine=engine) as keeping,
+        penstock.Pipeline(text, spark=spark, engine=engine) as compacted,
+    ):
         shown = []
         for step in steps("final", 12):
             expected = keeping.step(step)["final"].rows
@@ -197,8 +217,9 @@ def test_final_rows_are_the_same_with_and_without_collection(spark):
         assert len(shown) > 5
 
 
-def test_state_stays_flat_while_time_goes_on(interpreting):
-    with penstock.Pipeline(program(BOUNDED, " LATENESS 6"), spark=interpreting) as pipeline:
+@BOTH
+def test_state_stays_flat_while_time_goes_on(interpreting, engine):
+    with penstock.Pipeline(program(BOUNDED, " LATENESS 6"), spark=interpreting, engine=engine) as pipeline:
         sizes, begin = [], 0
         # First more rows than Top-K keeps to spare.
         for count in (1100, 100, 100):
@@ -212,8 +233,9 @@ def test_state_stays_flat_while_time_goes_on(interpreting):
         assert sizes[1] < 12 * 2 * len(BOUNDED) + 2 * 1010
 
 
-def test_sessions_that_have_ended_are_forgotten(spark):
-    with penstock.Pipeline(program(("timed", "sessions"), " LATENESS 6"), spark=spark) as pipeline:
+@BOTH
+def test_sessions_that_have_ended_are_forgotten(spark, engine):
+    with penstock.Pipeline(program(("timed", "sessions"), " LATENESS 6"), spark=spark, engine=engine) as pipeline:
         for begin in (0, 100, 200):
             changes = pipeline.step({"a": [(begin + time, 1, 1) for time in (0, 1, 2, 50, 60)]})
             assert len(changes["sessions"].rows) == 3
@@ -222,13 +244,14 @@ def test_sessions_that_have_ended_are_forgotten(spark):
             assert [item.rows for item in pipeline.state() if item.views == ("sessions",)] == [1, 1]
 
 
-def test_rows_that_the_clock_has_left_behind_are_forgotten(spark):
+@BOTH
+def test_rows_that_the_clock_has_left_behind_are_forgotten(spark, engine):
     sql = """
     CREATE TABLE t (at TIMESTAMP, x INT);
     CREATE VIEW v AS SELECT x FROM t WHERE at >= now() - INTERVAL 1 HOUR AND at <= now();
     CREATE VIEW shifted AS SELECT y FROM (SELECT at + INTERVAL 1 HOUR AS until, x + 1 AS y FROM t) WHERE until > now();
     """
-    with penstock.Pipeline(sql, spark=spark) as pipeline:
+    with penstock.Pipeline(sql, spark=spark, engine=engine) as pipeline:
         rows = [(f"2024-01-01 {hour:02}:00:00", hour) for hour in range(10)]
         changes = pipeline.step({"t": [*rows, (None, 99)]}, clock="2024-01-01 05:00:00")
         assert sorted(row[0] for _, row in changes["v"].rows) == [4, 5]

@@ -14,11 +14,16 @@ def final(query, column="at", kind="VIEW"):
     return f"{TABLES} CREATE {kind} v WITH ('emit_final' = '{column}') AS {query};"
 
 
-@pytest.mark.parametrize("driver_rows", [50_000, -1])
-def test_a_group_is_shown_once_when_its_hour_has_passed(spark, driver_rows):
+@pytest.mark.parametrize(
+    ("engine", "driver_rows"),
+    [("native", None), pytest.param("spark", 50_000, marks=pytest.mark.extended), ("spark", -1)],
+)
+def test_a_group_is_shown_once_when_its_hour_has_passed(spark, engine, driver_rows):
     program = final("SELECT date_trunc('HOUR', at) AS hour, SUM(x) AS s FROM t GROUP BY date_trunc('HOUR', at)", "hour")
-    with penstock.Pipeline(program + "CREATE VIEW reader AS SELECT s FROM v;", spark=spark) as pipeline:
-        pipeline._opened().stepper.engine.workspace.driver_rows = driver_rows
+    program += "CREATE VIEW reader AS SELECT s FROM v;"
+    with penstock.Pipeline(program, spark=spark, engine=engine) as pipeline:
+        if driver_rows is not None:
+            pipeline._opened().stepper.engine.workspace.driver_rows = driver_rows
         changes = pipeline.step({"t": [("2024-01-01 10:30:00", 1), ("2024-01-01 10:40:00", 2)]})
         assert (changes["v"].rows, changes["reader"].rows) == ([], [(1, (3,))])
         # The waterline is 10:59 here, 11:00 then: its hour begins after 10:00.

@@ -290,7 +290,7 @@ def test_the_log_has_a_manifest_for_each_step(spark, tmp_path):
 def test_state_of_a_dropped_view_is_not_merged(spark):
     program = """CREATE TABLE t (at TIMESTAMP LATENESS INTERVAL 1 SECOND, x INT); CREATE TABLE u (x INT);
         CREATE VIEW v AS SELECT at, max(x) AS m FROM t GROUP BY at; CREATE VIEW w AS SELECT x FROM u;"""
-    with penstock.Pipeline(program, spark=spark) as pipeline:
+    with penstock.Pipeline(program, spark=spark, engine="spark") as pipeline:
         workspace = pipeline._opened().stepper.engine.workspace
         workspace.driver_rows = workspace.memory_rows = 0
         for second in range(3):

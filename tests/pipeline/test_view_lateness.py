@@ -14,9 +14,12 @@ CREATE VIEW errors AS SELECT table_or_view_name AS name, metadata FROM error_vie
 """
 
 
-@pytest.fixture(params=["small", "large"])
+@pytest.fixture(params=["in the process", pytest.param("small", marks=pytest.mark.extended), "large"])
 def pipeline(spark, request):
-    with penstock.Pipeline(PROGRAM, spark=spark) as found:
+    """The view is filtered in the process, on Spark in changes on the driver, and in those on the executors."""
+    with penstock.Pipeline(
+        PROGRAM, spark=spark, engine="auto" if request.param == "in the process" else "spark"
+    ) as found:
         if request.param == "large":
             found._opened().stepper.engine.workspace.driver_rows = -1
         yield found

@@ -10,6 +10,7 @@
     direction    | does an expression go up when its column does    | Direction            | waterline, emission
     waterline    | below which value will a column never change     | Derived              | collection, emission
     declarations | can what is promised about columns hold          | SqlError             | check, runtime
+    inexact      | can another engine answer with other last digits  | bool                 | runtime
     written      | can a table take what a statement writes into it | SqlError             | check, runtime
     views        | (what was found for a view, kept by catalog)     |                      | the others
 

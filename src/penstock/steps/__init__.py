@@ -35,6 +35,7 @@
 | `past` | tables as they were after an earlier step |
 | `durable` | files that are there whole or not at all, and survive a power cut |
 | `manifest` | what the manifest of a step says |
+| `told` | what views have shown that cannot be made again to the last bit |
 | `again` | a step that the log has, made again |
 | `recorded` | the steps that a log has, read again |
 | `exact` | values as a manifest keeps them |

@@ -53,3 +53,5 @@ def _follow(state: State, proposal: Proposal) -> None:
         state.rejected[key] = state.rejected.get(key, 0) + number
     state.number, state.clock = proposal.number, given.clock
     state.declared.statements.clear()
+    if not proposal.staged.exists:
+        state.differing.rows.clear()  # the step has shown it

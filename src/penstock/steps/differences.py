@@ -29,11 +29,14 @@ def taken_back(engine: Engine, view: View, rows: pa.Table) -> Delta:
 
 
 def less_earlier(state: State, shown: Shown) -> Shown:
-    """A step's changes as they are shown, those of views in another's place less that one's answer."""
-    if not state.earlier:
+    """A step's changes as they are shown, those of views in another's place less that one's answer.
+
+    What steps that were made again showed otherwise is shown with them.
+    """
+    if not (state.earlier or state.differing.rows):
         return shown
     changes = dict(shown.changes)
-    for name, earlier in state.earlier.items():
+    for name, earlier in (*state.earlier.items(), *state.differing.of(state)):
         found = _sum(state.engine, state.catalog.views[name], earlier, changes.pop(name, None))
         if not found.is_empty():
             changes[name] = found

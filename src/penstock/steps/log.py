@@ -5,6 +5,7 @@
     <directory>/log/declarations.json          what has been declared since the last step, if its `after` is that step
 
     <directory>/log/data/<table>/000000000042.held.arrow    rows that have come and wait for later ones (WATERMARK)
+    <directory>/log/data/<view>/000000000042.told.arrow    what a view has shown that cannot be made again (`told`)
 
 A step exists once its manifest does, which appears in one rename, when the files that it names are on the disk; any
 other file is of no step. `steps.manifest` says what a manifest holds. What a table's history does not need is kept too,
@@ -85,7 +86,7 @@ class Segment:
 class Staged:
     """A step that has been written but does not exist yet, or one that `exists` and is made again.
 
-    `held` are files of rows that wait.
+    `held` are files of rows that wait, and of those that views show.
     """
 
     step: int
@@ -146,13 +147,17 @@ class InputLog:
         changes: Sequence[tuple[Table, pa.Table | Delta]],
         facts: Mapping[str, Any],
         arrived: Mapping[str, pa.Table] = MappingProxyType({}),
+        *,
+        told: Mapping[str, Delta] | None = None,
     ) -> Staged:
         """Write a step's changes; `facts` (waterlines, statements) go into the manifest.
 
-        `arrived` has for each table that holds rows back those that have come.
+        `arrived` has for each table that holds rows back those that have come, `told` what views show that cannot be
+        made again: None if there are no such views.
         """
         segments: dict[str, Segment] = {}
         held: dict[str, Path] = {}
+        shown: dict[str, Path] = {}
         try:
             for table, change in changes:
                 if self._durable or table.history.lower() != "none":
@@ -160,9 +165,12 @@ class InputLog:
             for name, rows in arrived.items() if self._durable else ():
                 held[name] = _data_folder(self._folder, name) / f"{step:012}.held{_ARROW}"
                 _write_whole(rows, held[name])
+            for name, delta in (told or {}).items() if self._durable else ():
+                shown[name] = _data_folder(self._folder, name) / f"{step:012}.told{_PARQUET}"
+                shown[name] = self._written_as(delta, shown[name])
         except BaseException:
             _remove(segments)
-            remove_files(held.values())
+            remove_files([*held.values(), *shown.values()])
             raise
         files = {
             name: self._told(segment, segment.path) for name, segment in segments.items() if segment.path is not None
@@ -170,7 +178,20 @@ class InputLog:
         manifest = {"format": FORMAT, "step": step, "clock": clock.isoformat(), "tables": files, **facts}
         if held:
             manifest["held"] = {name: self._relative(path) for name, path in held.items()}
-        return Staged(step, clock, segments, manifest, tuple(held.values()))
+        if told is not None:
+            manifest["told"] = {name: self._relative(path) for name, path in shown.items()}
+        return Staged(step, clock, segments, manifest, (*held.values(), *shown.values()))
+
+    @staticmethod
+    def _written_as(delta: Delta, path: Path) -> Path:
+        """The file of a change: one of Arrow, or the folder that Spark writes where the rows lie there."""
+        if not delta.on_driver:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            delta.write(path)
+            return path
+        path = path.with_suffix(_ARROW)
+        _write_whole(delta.arrow(), path)
+        return path
 
     def _told(self, segment: Segment, path: Path) -> dict[str, Any]:
         """A change as the manifest has it."""

@@ -27,6 +27,7 @@ from penstock.steps.rows.refused import Refused
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.state import State
 from penstock.steps.tables import Incoming
+from penstock.steps.told import told_of
 from penstock.steps.views import Shown
 from penstock.steps.waterlines import lines_after
 from penstock.steps.written import Written, inputs_of, moment_of, own_batches
@@ -105,9 +106,10 @@ def propose(state: State, given: StepInput) -> Proposal:
             shown = state.views.shown(
                 views, lambda wanted: state.line_reader.values(wanted, lines), moment, written.emitted
             )
-            shown = less_earlier(state, shown)
+            if given.again is None:
+                shown = less_earlier(state, shown)
         with phase("log"):
-            staged = _staged(state, given, intakes, rejected) if again is None else again.staged
+            staged = _staged(state, given, intakes, rejected, shown.changes) if again is None else again.staged
     except BaseException as error:
         del given.rejections.rows[reported:]
         raise abandoned(state, error, result) from error
@@ -149,10 +151,13 @@ def _plain_names(state: State, again: Again) -> list[str]:
     return [name for name in again.intakes if name not in written]
 
 
-def _staged(state: State, given: StepInput, intakes: Sequence[Intake], rejected: int) -> Staged:
+def _staged(
+    state: State, given: StepInput, intakes: Sequence[Intake], rejected: int, shown: Mapping[str, Delta]
+) -> Staged:
     facts = step_facts(state.declared, intakes, given.advances, given.sources, ended=given.ended, rejected=rejected)
     changes = [(intake.table, intake.change) for intake in intakes if not intake.is_empty]
     if given.rejections.rows:
         changes.append((ERROR_VIEW, given.rejections.change()))
     arrived = {intake.table.name: intake.arrived for intake in intakes if intake.arrived is not None}
-    return state.log.stage(state.number + 1, given.clock, changes, facts, arrived)
+    told = told_of(state.catalog, shown) if state.log.is_durable else None
+    return state.log.stage(state.number + 1, given.clock, changes, facts, arrived, told=told)

@@ -72,8 +72,17 @@ class RecordedStep:
 
     @property
     def held(self) -> list[Path]:
-        """The files of rows that came and waited."""
-        return [self.folder / str(file) for file in self.manifest.get("held", {}).values()]
+        """The files of rows that came and waited, and of those that views showed."""
+        files = [*self.manifest.get("held", {}).values(), *self.manifest.get("told", {}).values()]
+        return [self.folder / str(file) for file in files]
+
+    @property
+    def told(self) -> Mapping[str, pa.Table] | None:
+        """The changes of views that cannot be made again, by lower-case names; None if the log does not say."""
+        if "told" not in self.manifest:
+            return None
+        paths = {name: self.folder / str(file) for name, file in self.manifest["told"].items()}
+        return {name: pa.concat_tables(read_pieces(path)) for name, path in paths.items()}
 
     def given(self, state: State) -> StepInput:
         """The input that makes the step again; DataError if files of it are missing."""

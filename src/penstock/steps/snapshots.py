@@ -260,7 +260,9 @@ class Snapshots:
 
 
 def _is_settled(state: State) -> bool:
-    """True if all that stands has had a step, and is in the log."""
+    """True if all that stands has had a step, is in the log, and has shown what it holds."""
+    if state.differing.rows:
+        return False
     return not state.declared.statements and not any(item.fresh for item in state.engine.installed)
 
 

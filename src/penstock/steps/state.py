@@ -19,6 +19,7 @@ from penstock.steps.rows.batch import RowReader
 from penstock.steps.saved_positions import SavedPositions
 from penstock.steps.tables import Tables
 from penstock.steps.targets import Target
+from penstock.steps.told import Differing
 from penstock.steps.views import Views
 
 
@@ -34,7 +35,8 @@ class State:
     `targets` are the tables that standing statements write into, and `reader` checks the rows for one. `whole` names
     tables, in lower case, all of whose columns are wanted, whatever views read. `positions` are the saved ones.
 
-    `earlier` are the answers, taken back, of views that another query takes the place of in the next step.
+    `earlier` are the answers, taken back, of views that another query takes the place of in the next step,
+    and `differing` what steps that were made again showed otherwise.
 
     Views and tables come and go by `Stepper.install`; all else follows a committed step, in `steps.committing`.
     """
@@ -56,6 +58,7 @@ class State:
     whole: Callable[[], Collection[str]] = tuple
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
     earlier: Mapping[str, Delta] = field(default_factory=dict)
+    differing: Differing = field(default_factory=Differing)
 
     @classmethod
     def first(cls, engine: Engine, log: InputLog, retain: str) -> State:

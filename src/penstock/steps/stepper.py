@@ -60,6 +60,7 @@ from penstock.steps.snapshots import Snapshots
 from penstock.steps.state import State
 from penstock.steps.tables import Incoming
 from penstock.steps.targets import targets_of
+from penstock.steps.told import as_told
 from penstock.steps.waterlines import inferred_waterlines, lines_after, waterline_facts
 
 Then = Callable[[dict[str, Change]], None]
@@ -203,6 +204,8 @@ class Stepper:
         for name in reversed(wanted.removed):
             engine.remove(name, earlier)
             state.views.remove(name)
+            if state.log.is_silent:
+                state.differing.replace(name.lower())
         state.views.install(emissions, contents)
         for name in wanted.forgotten:
             state.tables.drop(name)
@@ -357,12 +360,15 @@ class Stepper:
         self._state.declared.statements.append(item)
 
     def again_of(self, found: RecordedStep) -> dict[str, Change]:
-        """Make a step again that the log has; gives its changes, and nobody is told of it."""
+        """Make a step again that the log has; gives its changes as they were, and nobody is told of it."""
         self.maintain()
         proposal = propose(self._state, found.given(self._state))
+        told = found.told
+        self._state.differing.compare(self._state, proposal.shown.changes, told)
         commit(self._state, proposal)
         self.stopwatch.taken()
-        return changes_of(self._state, proposal)
+        shown = replace(proposal.shown, changes=as_told(self._state, proposal.shown.changes, told))
+        return changes_of(self._state, replace(proposal, shown=shown))
 
     def step(self, given: StepInput, then: Then | None = None) -> dict[str, Change]:
         """One step; gives the change of every view that is not LOCAL, and of `error_view`.
