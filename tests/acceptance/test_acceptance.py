@@ -1,6 +1,7 @@
 """The acceptance cases: each passes, or waits for a named feature and does not pass yet. None is skipped.
 
-They say what they expect, and are compared with that; Spark is there for what only it can answer. In their other
+They say what they expect, and are compared with that: in the process, where no JVM is to be had, and, extended, with
+every operator on Spark. Those that `on_spark.yaml` names want Spark for something, and are extended. In their other
 form, where all state is merged after every step, the oracle recomputes their views after every step too, by queries
 that Spark does not compile: each is run once.
 """
@@ -18,18 +19,48 @@ from penstock.testing.cases import read_cases
 FOLDER = Path(__file__).with_name("cases")
 FILES = sorted(FOLDER.glob("*.yaml"))
 WAITING = yaml.safe_load(Path(__file__).with_name("waiting.yaml").read_text(encoding="utf-8"))
+ON_SPARK = yaml.safe_load(Path(__file__).with_name("on_spark.yaml").read_text(encoding="utf-8"))
 CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize(("path", "case"), CASES)
-def test_a_case_passes_or_waits(request, path, case):
-    result = run_case(case, path.name, lambda: request.getfixturevalue("spark"), Options(oracle=False))
+def wants_spark(path, case):
+    return case.name in ON_SPARK.get(path.stem, ())
+
+
+def no_session():
+    raise WantedError
+
+
+class WantedError(BaseException):
+    """Spark is asked for; nothing catches this."""
+
+
+def passes_or_waits(path, case, session, engine=None):
+    result = run_case(case, path.name, session, Options(engine=engine, oracle=False))
     feature = WAITING.get(path.stem, {}).get(case.name)
     if feature is None:
         assert result.status == PASSED, result.detail
     else:
         assert result.status != PASSED, f"it passes: take it from waiting.yaml ({feature})"
+
+
+@pytest.mark.parametrize(("path", "case"), [item for item in CASES if not wants_spark(*item.values)])
+def test_a_case_passes_or_waits(path, case):
+    passes_or_waits(path, case, no_session)
+
+
+@pytest.mark.extended
+@pytest.mark.spark
+@pytest.mark.parametrize(("path", "case"), [item for item in CASES if wants_spark(*item.values)])
+def test_a_case_that_wants_spark_passes_or_waits(interpreting, path, case):
+    passes_or_waits(path, case, lambda: interpreting)
+
+
+@pytest.mark.extended
+@pytest.mark.spark
+@pytest.mark.parametrize(("path", "case"), CASES)
+def test_a_case_passes_or_waits_with_every_operator_on_spark(interpreting, path, case):
+    passes_or_waits(path, case, lambda: interpreting, "spark")
 
 
 @pytest.mark.extended
@@ -48,3 +79,9 @@ def test_waiting_names_only_cases_that_exist():
     known = {path.stem: {case.name for case in read_cases(path)} for path in FILES}
     for file, names in WAITING.items():
         assert names.keys() <= known[file]
+
+
+def test_those_that_want_spark_are_there():
+    known = {path.stem: {case.name for case in read_cases(path)} for path in FILES}
+    for file, names in ON_SPARK.items():
+        assert set(names) <= known[file]

@@ -1,9 +1,10 @@
-"""Our own case files as they stand, and in another form: compacted, and cut into other steps where that is allowed.
+"""Our own case files as they stand, in the process and on Spark, and in another form.
 
-As they stand, what they say of all their views is compared. Those that leave something unsaid have it recomputed after
-the last step; Spark evaluates these queries without compiling them, which takes less time and is its other way to the
-same answers, but for collations. In the other form all are recomputed after every step, and compiled, as for users. The
-cases of `brought`, many queries of odd names, scopes and types in each, are extended however they run.
+In the process, where no JVM is to be had, what a case says of its views is compared with what they hold. Cases that
+`on_spark.yaml` names want Spark for something, and are extended. So are all of them with every operator on Spark; those
+that leave something unsaid have it recomputed there after the last step, by queries that Spark evaluates without
+compiling them (but for collations): its other way to the same answers, which takes less time. In the other form,
+compacted and cut into other steps where that is allowed, all are recomputed after every step by compiled queries.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from penstock.testing.case_run import PASSED, Options, run_case
 from penstock.testing.cases import read_cases
@@ -19,13 +21,17 @@ from penstock.testing.recut import can_be_recut, recut
 
 FILES = sorted((Path(__file__).resolve().parent.parent / "cases").glob("*.yaml"))
 CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]
-
-
+ON_SPARK = yaml.safe_load(Path(__file__).with_name("on_spark.yaml").read_text(encoding="utf-8"))
 VIEW = re.compile(r"\bVIEW\s+(?:IF\s+NOT\s+EXISTS\s+)?[`\"]?(\w+)", re.IGNORECASE)
-AS_THEY_STAND = [
-    pytest.param(*item.values, id=item.id, marks=pytest.mark.extended if item.id.startswith("brought-") else ())
-    for item in CASES
-]
+
+
+def wants_spark(path, case):
+    """True for a case that wants Spark for something."""
+    return case.name in ON_SPARK.get(path.stem, ())
+
+
+WITHOUT_SPARK = [item for item in CASES if not wants_spark(*item.values)]
+WITH_SPARK = [item for item in CASES if wants_spark(*item.values)]
 
 
 def says_all(case):
@@ -36,19 +42,55 @@ def says_all(case):
     return case.expect.error is not None or views <= told
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize(("path", "case"), AS_THEY_STAND)
-def test_case(request, path, case):
+class WantedError(BaseException):
+    """Spark is asked for; nothing catches this."""
+
+
+def no_session():
+    raise WantedError
+
+
+def run_on_spark(request, path, case, engine):
     def session():
         return request.getfixturevalue("spark" if "collation" in case.tags else "interpreting")
 
-    result = run_case(case, path.name, session, Options(every_step=False, oracle=not says_all(case)))
+    options = Options(engine=engine, every_step=False, oracle=not says_all(case))
+    result = run_case(case, path.name, session, options)
     assert result.status == PASSED, result.detail
 
 
-def test_most_cases_say_all():
+@pytest.mark.parametrize(("path", "case"), WITHOUT_SPARK)
+def test_in_the_process(path, case):
+    result = run_case(case, path.name, no_session, Options(every_step=False, oracle=False))
+    assert result.status == PASSED, result.detail
+
+
+def test_those_that_want_spark_are_there():
+    known = {path.stem: {case.name for case in read_cases(path)} for path in FILES}
+    for file, names in ON_SPARK.items():
+        assert set(names) <= known[file]
+
+
+def test_most_cases_say_all_and_want_no_spark():
     said = [says_all(case) for _, case in (item.values for item in CASES)]
     assert len(said) / 2 < sum(said) < len(said)
+    assert len(WITHOUT_SPARK) > len(CASES) / 2
+
+
+@pytest.mark.extended
+@pytest.mark.spark
+@pytest.mark.parametrize(("path", "case"), WITH_SPARK)
+def test_where_spark_is_wanted(request, path, case):
+    run_on_spark(request, path, case, "auto")
+    with pytest.raises(WantedError):  # else it is to be taken from the list
+        run_case(case, path.name, no_session, Options(every_step=False, oracle=False))
+
+
+@pytest.mark.extended
+@pytest.mark.spark
+@pytest.mark.parametrize(("path", "case"), CASES)
+def test_with_every_operator_on_spark(request, path, case):
+    run_on_spark(request, path, case, "spark")
 
 
 @pytest.mark.extended
