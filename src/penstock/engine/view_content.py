@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from penstock.backends.api import Content, Delta, Relation, Workspace
 from penstock.backends.columns import arrow_rows, python_rows
-from penstock.backends.native.kinds import schema_in_arrow, stored, to_arrow
+from penstock.backends.native.kinds import is_nested, schema_in_arrow, stored, to_arrow
 from penstock.backends.native.proof import NotProvenError, quoted
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Rows, Trace, content, summed, weighing
@@ -57,9 +57,12 @@ class ViewContent(Content):
         return content(self._trace.names, self._trace.table)
 
     def looked_up(self, keys: pa.Table) -> pa.Table:
-        """The rows that have the values of one of the keys, which are columns of it; by an index if they are few."""
+        """The rows that have the values of one of the keys, which are columns of it; by an index if they are few.
+
+        Nested values are handed on in Arrow: rows with such are found by a pass over all.
+        """
         names, schema = keys.column_names, schema_in_arrow(self._columns)
-        if keys.num_rows > INDEXED_KEYS:
+        if keys.num_rows > INDEXED_KEYS or any(is_nested(kind) for _, kind in self._columns):
             return to_arrow(self._among(keys, names), schema)
         by = self._index(names, keys.num_rows)
         found = [row for key in python_rows(keys) for row in self._with_key(names, key, by)]

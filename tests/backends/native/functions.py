@@ -117,6 +117,12 @@ NESTED = [
     ("transform({a}, x -> concat(x, {b}))", ("array<string>",), ("string",)),
     *[(text, ("struct<x:int,y:string>",)) for text in ("{a}.x", "{a}.Y", "{a}", "{a}.x + 1", "{a} IS NULL",
       "coalesce({a}.x, 0)")],
+    *[(text, ("map<string,int>", "map<int,array<string>>")) for text in ("{a}", "size({a})", "cardinality({a})",
+      "map_keys({a})", "map_values({a})", "map_entries({a})", "array_sort(map_entries({a}))", "{a} IS NULL")],
+    *[(text, ("map<string,int>",), ("string",)) for text in ("{a}[{b}]", "element_at({a}, {b})", "{a}['a'] + 1",
+      "map_contains_key({a}, {b})", "{a}['none']")],
+    *[(text, ("map<int,array<string>>",), ("tinyint", "int")) for text in ("{a}[{b}]", "element_at({a}, {b})",
+      "map_contains_key({a}, {b})", "{a}[-1]", "{a}[1][0]")],
     *[(text, ("int",), ("string", "date")) for text in ("named_struct('a', {a}, 'b', {b})", "struct({a}, {b} AS x, 1)",
       "named_struct('a', {a}, 'b', {b}).b", "array({a}, 1L)", "array({a}, NULL)[0]")],
 ]  # fmt: skip

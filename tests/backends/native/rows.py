@@ -96,6 +96,8 @@ VALUES = {
     "array<int>": [None, [], [1], [1, 2, None], [None], [3, -(2**31), 2**31 - 1, 5], [None, 1]],
     "array<string>": [None, [], ["a"], ["a", None, "b"], ["", "é", "日"]],
     "struct<x:int,y:string>": [None, {"x": 1, "y": "a"}, {"x": None, "y": None}, {"x": 2**31 - 1, "y": ""}],
+    "map<string,int>": [None, [], [("a", 1)], [("b", None), ("a", 2)], [("", 3), ("é", -1), ("abc", 0)]],
+    "map<int,array<string>>": [None, [], [(1, ["a", None])], [(-1, None), (0, []), (2, ["é"])]],
 }
 SPECIAL = {"digits": NUMBER_TEXTS, "days": DATE_TEXTS, "wide": FRACTIONS + NARROW}
 _KINDS = {kind: kind for kind in VALUES} | {"digits": "string", "days": "string", "wide": "double"}
@@ -107,6 +109,8 @@ _ARROW = {
     "timestamp": pa.timestamp("us", tz="UTC"), "timestamp_ntz": pa.timestamp("us"),
     "array<int>": pa.list_(pa.int32()), "array<string>": pa.list_(pa.string()),
     "struct<x:int,y:string>": pa.struct({"x": pa.int32(), "y": pa.string()}),
+    "map<string,int>": pa.map_(pa.string(), pa.int32()),
+    "map<int,array<string>>": pa.map_(pa.int32(), pa.list_(pa.string())),
 }  # fmt: skip
 
 

@@ -67,8 +67,30 @@ AGGREGATES = (
     *("first(s)", "last(s)", "any_value(d)", "first(n) IGNORE NULLS", "last_value(m) IGNORE NULLS"),
     *("max_by(s, n)", "min_by(s, n)", "max_by(k, d)", "min_by(n, day)", "max_by(d, moment)"),
     *("listagg(s, ',') WITHIN GROUP (ORDER BY n DESC)", "string_agg(s, '|')"),
+    *(f"min_by({name}, {by})" for name, by in ("sd", "km", "ss", "db", "nw", "fs")),
+    *(f"collect_list({name})" for name in PLAIN),
+    *("array_agg(s)", "array_agg(d)", "size(collect_list(s))"),
+    *(f"collect_set({name})" for name in PLAIN if name not in "df"),
+    *("array_agg(DISTINCT s)", "array_agg(DISTINCT day)", "collect_list(DISTINCT m)"),
+    *(f"mode({name})" for name in PLAIN if name not in "df"),
+    *(f"try_sum({name})" for name in "kndfmw"),
+    *(f"try_avg({name})" for name in "kndfmw"),
+    *(f"median({name})" for name in "kndfm"),
+    *("percentile(d, 0.25)", "percentile(f, 0.9)", "percentile(n, 0.3)", "percentile(d, 0)", "percentile(d, 1)"),
+    *(
+        f"{function}({share}) WITHIN GROUP (ORDER BY {name}{direction})"
+        for function in ("percentile_cont", "percentile_disc")
+        for share, name, direction in (
+            (0.3, "d", ""),
+            (0.5, "n", " DESC"),
+            (0.9, "f", " DESC"),
+            (0, "k", ""),
+            (1, "d", ""),
+        )
+    ),
 )
 _FILTERED = ("count(*)", "sum(n)", "avg(m)", "max(d)", "first(s)", "count(DISTINCT s)", "max_by(s, n)", "bool_or(b)")
+_FILTERED += ("collect_list(d)", "collect_set(s)", "mode(k)", "median(d)", "try_sum(n)", "min_by(s, d)")
 _PER_QUERY = 9
 
 
@@ -84,7 +106,10 @@ def _aggregates() -> dict[str, str]:
             found[f"aggregate all {part[start]}"] = f"SELECT {listed} FROM l"
     for name in PLAIN:
         found[f"group {name}"] = f"SELECT {name}, count(*) AS c, max(n) AS x FROM l GROUP BY {name}"
-    found["aggregate listagg DISTINCT"] = "SELECT k, listagg(DISTINCT s, ',') AS t FROM l GROUP BY k"
+    found["aggregate listagg DISTINCT"] = (
+        "SELECT k, listagg(DISTINCT s, ',') AS t, listagg(DISTINCT s) WITHIN GROUP (ORDER BY s DESC) AS u, "
+        "listagg(s, '; ') WITHIN GROUP (ORDER BY n DESC) AS v, count(DISTINCT n) AS c FROM l GROUP BY k"
+    )
     found["group of nothing"] = "SELECT count(*) AS c, sum(n) AS x, avg(m) AS a, max(s) AS y FROM l WHERE k > 100"
     found["group expression"] = "SELECT k + 1 AS n, sum(n) AS k FROM l GROUP BY k + 1"
     found["group having"] = "SELECT s FROM l GROUP BY s HAVING count(*) > 1"

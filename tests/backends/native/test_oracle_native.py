@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -34,6 +35,10 @@ TABLES = """
 CREATE TABLE t (k INT, x BIGINT, d DOUBLE, s STRING, m DECIMAL(8,2), at TIMESTAMP);
 CREATE TABLE u (k INT, y INT, s STRING);
 CREATE TABLE log (k INT, x BIGINT, s STRING) WITH ('append_only' = 'true');
+CREATE TABLE n (
+  k INT, a ARRAY<DOUBLE>, e ARRAY<STRUCT<x: INT, `y "z`: STRING>>, p STRUCT<at: TIMESTAMP, m: DECIMAL(8,2)>,
+  g MAP<STRING, INT>
+);
 """
 VIEWS = {
     "linear": "SELECT k, x + 1 AS y, s FROM t WHERE x > 3",
@@ -132,6 +137,40 @@ VIEWS = {
         "GROUP BY k, session_window(at, '10 minutes')"
     ),
     "by_hour": "SELECT date_trunc('HOUR', at) AS h, max(at) AS m, count(*) AS n FROM t GROUP BY date_trunc('HOUR', at)",
+    "lists": (
+        "SELECT k, collect_list(d) AS ds, collect_list(s) FILTER (WHERE x > 3) AS ss, collect_set(x) AS xs, "
+        "array_agg(DISTINCT s) AS ts, min_by(s, d) AS m FROM t GROUP BY k"
+    ),
+    "lists_of_all": "SELECT collect_list(m) AS ms, collect_set(s) AS ss FROM t",
+    "texts": (
+        "SELECT k, listagg(DISTINCT s, ',') AS a, listagg(DISTINCT s) WITHIN GROUP (ORDER BY s DESC) AS b, "
+        "listagg(s, '|') WITHIN GROUP (ORDER BY x DESC) AS c FROM t GROUP BY k"
+    ),
+    "shares": (
+        "SELECT k, median(d) AS md, percentile(d, 0.3) AS p, percentile_cont(0.3) WITHIN GROUP (ORDER BY x DESC) AS c, "
+        "percentile_disc(0.6) WITHIN GROUP (ORDER BY d) AS e, mode(s) AS s, mode(x) AS x FROM t GROUP BY k"
+    ),
+    "tried": "SELECT k, try_sum(x) AS t, try_sum(d) AS d, try_sum(m) AS m, try_avg(m) AS a FROM t GROUP BY k",
+    "nested": "SELECT k, a, e, p, g, p.m AS pm, g['a'] AS ga, size(e) AS n, map_keys(g) AS ks FROM n WHERE k > 1",
+    "nested_joined": "SELECT n.k, n.a, n.g, u.y FROM n JOIN u ON n.k = u.k",
+    "nested_left_joined": "SELECT u.y, n.e, n.p, n.g FROM u LEFT JOIN n ON n.k = u.k",
+    "nested_self_joined": "SELECT x.k, x.g, y.p FROM n x FULL JOIN n y ON x.k = y.k AND size(x.a) < size(y.a)",
+    "nested_among": "SELECT k, a, g FROM n WHERE k NOT IN (SELECT k FROM u WHERE k IS NOT NULL)",
+    "nested_ends": (
+        "SELECT k, first(a) AS a, last(g) AS g, any_value(p) AS p, max_by(e, k) AS e, first(g) IGNORE NULLS AS h "
+        "FROM n GROUP BY k"
+    ),
+    "nested_lists": "SELECT k, collect_list(e) AS es, collect_list(g) AS gs, collect_list(p) AS ps FROM n GROUP BY k",
+    "nested_best": "SELECT k, a, g, p FROM n QUALIFY row_number() OVER (PARTITION BY k ORDER BY p.m DESC) <= 2",
+    "nested_top": "SELECT k, a, e, g FROM n ORDER BY a DESC LIMIT 3",
+    "nested_windows": (
+        "SELECT k, e, lag(g) OVER (PARTITION BY k ORDER BY p) AS l, "
+        "first_value(a) OVER (PARTITION BY k ORDER BY e) AS f, count(*) OVER (PARTITION BY k) AS c FROM n"
+    ),
+    "exploded": "SELECT k, v, q FROM n LATERAL VIEW posexplode(a) AS q, v",
+    "exploded_outer": "SELECT k, key, value FROM n LATERAL VIEW OUTER explode(g) AS key, value",
+    "exploded_structs": "SELECT k, i.x AS x, count(*) AS c FROM n LATERAL VIEW explode(e) AS i GROUP BY k, i.x",
+    "nested_union": "SELECT k, a, g FROM n WHERE k > 1 UNION ALL SELECT k, a, g FROM n",
     "later": "SELECT k, at + INTERVAL 1 HOUR AS at, year(at) AS y FROM t WHERE at < TIMESTAMP '2024-01-01 00:20:00'",
 }
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -146,6 +185,13 @@ COLUMNS = {
         st.sampled_from(TIMES),
     ),
     "u": (st.sampled_from([None, 1, 2, 4]), st.sampled_from([None, 0, 4, 7]), st.sampled_from([None, "", "ab"])),
+    "n": (
+        st.sampled_from([None, 1, 2, 3]),
+        st.sampled_from([None, (), (None,), (1.5, None), (1.5, -0.0), (math.nan,), (0.0,), (-0.0,)]),
+        st.sampled_from([None, (), (None,), ((1, "a"),), ((1, None), None), ((None, None), (2, "b"))]),
+        st.sampled_from([None, (None, None), (START, Decimal("1.25")), (START, None), (None, Decimal("-3.50"))]),
+        st.sampled_from([None, (), (("a", 1),), (("a", None), ("b", 2)), (("b", 2), ("a", None))]),
+    ),
     "log": (st.sampled_from([None, 1, 2]), st.sampled_from([None, 1, 5, 9]), st.sampled_from([None, "", "ab"])),
 }
 SCHEMAS = {
@@ -160,6 +206,15 @@ SCHEMAS = {
         ]
     ),
     "u": pa.schema([("k", pa.int32()), ("y", pa.int32()), ("s", pa.string())]),
+    "n": pa.schema(
+        [
+            ("k", pa.int32()),
+            ("a", pa.list_(pa.float64())),
+            ("e", pa.list_(pa.struct([("x", pa.int32()), ('y "z', pa.string())]))),
+            ("p", pa.struct([("at", pa.timestamp("us", "UTC")), ("m", pa.decimal128(8, 2))])),
+            ("g", pa.map_(pa.string(), pa.int32())),
+        ]
+    ),
     "log": pa.schema([("k", pa.int32()), ("x", pa.int64()), ("s", pa.string())]),
 }
 WEIGHTED = ("__weight", pa.int64())
@@ -174,12 +229,15 @@ STEPS = st.lists(st.fixed_dictionaries({name: changes_of(name) for name in SCHEM
 
 
 def canonical(values):
-    found = []
-    for value in values:
-        if isinstance(value, float):
-            value = "NaN" if math.isnan(value) else float(f"{value + 0.0:.9g}")  # noqa: PLW2901
-        found.append(value)
-    return tuple(found)
+    return tuple(map(told_apart, values))
+
+
+def told_apart(value):
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else float(f"{value + 0.0:.9g}")
+    if isinstance(value, list | tuple):
+        return canonical(value)
+    return canonical(value.items()) if isinstance(value, dict) else value
 
 
 def weighted(name, change):

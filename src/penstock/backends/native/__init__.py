@@ -8,8 +8,9 @@
 | dialect      | DuckDB's SQL for the nodes of plans                                         |
 | expressions/ | Spark's operators and functions in DuckDB's SQL, a table for each theme     |
 | functions    | functions of Penstock that DuckDB calls                                      |
-| generators   | generators that give a known number of rows for each row                    |
+| generators   | generators: numbered rows for each row, and the elements of lists           |
 | interrupts   | Ctrl-C while DuckDB works                                                   |
+| lists        | aggregates that the binder has written with sorted lists of rows            |
 | listing      | docs/reference/proven.md: what is proven, as the proofs say                 |
 | memory       | how much memory state may take                                              |
 | not_in       | NOT IN as DuckDB's SQL                                                      |

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import assert_never
 
-from penstock.backends.native.comparing import key, require_compared, sort_key, sorted_by
+from penstock.backends.native.comparing import directed_sort_key, key, require_compared, sort_key, sorted_by
+from penstock.backends.native.expressions.kinds import storage
+from penstock.backends.native.lists import LISTS, Answer, SortedRows, sorted_rows
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.backends.native.raised import Failure, said
 from penstock.backends.native.wide_sums import in_units, of_units, wide_sum
@@ -48,7 +51,10 @@ class Calls:
 
 @dataclass(frozen=True)
 class Asked:
-    """One aggregate call of Spark, its arguments and conditions as DuckDB has them."""
+    """One aggregate call of Spark, its arguments and conditions as DuckDB has them.
+
+    `within` has the values of its WITHIN GROUP, each with whether it descends, and `order` the same as text.
+    """
 
     calls: Calls
     form: Form
@@ -58,6 +64,7 @@ class Asked:
     condition: str | None = None
     order: tuple[str, ...] = ()
     over: str = ""
+    within: tuple[tuple[Proven, bool], ...] = ()
 
     def call(self, function: str, *arguments: str, order: tuple[str, ...] = (), only: str | None = None) -> str:
         """The column that holds DuckDB's answer for the call's rows, with `only` those of them that fulfil it."""
@@ -83,6 +90,9 @@ class Asked:
 
 def aggregated(form: Form, types: Types, scalar: Reader, calls: Calls, over: str = "") -> Proven:
     """An aggregate call over rows with columns of these types, as an expression over what it adds to `calls`."""
+    rows = sorted_rows(form)
+    if rows is not None and not over:
+        return _of_sorted_rows(rows, form, types, scalar, calls)
     whole = form if isinstance(form, Aggregated) else Aggregated(form) if isinstance(form, Call) else None
     if whole is None:
         raise NotProvenError(what=f"the aggregate {shown(form)}")
@@ -93,11 +103,15 @@ def aggregated(form: Form, types: Types, scalar: Reader, calls: Calls, over: str
         raise NotProvenError(what=f"the aggregate {shown(form)}")
     condition = None if whole.condition is None else scalar(whole.condition, types).text
     arguments = tuple(_arguments(whole.call, types, scalar, condition))
+    values = [scalar(item.value, types) for item in whole.within]
     order = tuple(
-        sorted_by(scalar(item.value, types), descending=item.descending, nulls_first=item.nulls_first)
-        for item in whole.within
+        sorted_by(value, descending=item.descending, nulls_first=item.nulls_first)
+        for value, item in zip(values, whole.within, strict=True)
     )
-    return rule(Asked(calls, form, whole.call.function, arguments, whole.distinct, condition, order, over))
+    within = tuple(
+        (_guarded(value, condition), item.descending) for value, item in zip(values, whole.within, strict=True)
+    )
+    return rule(Asked(calls, form, whole.call.function, arguments, whole.distinct, condition, order, over, within))
 
 
 def shown(form: Form) -> str:
@@ -112,10 +126,65 @@ def _arguments(call: Call, types: Types, scalar: Reader, condition: str | None) 
         if isinstance(item, Star):
             continue
         value = (_row(item, types, scalar) if found and call.function in _CHOOSING else None) or scalar(item, types)
-        if condition is not None and value.raises:
-            value = Proven(f"CASE WHEN {condition} THEN {value.text} END", value.type, raises=True)
-        found.append(value)
+        found.append(_guarded(value, condition))
     return found
+
+
+def _guarded(value: Proven, condition: str | None) -> Proven:
+    """A value that is computed of the rows only that fulfil a condition, where it can raise."""
+    if condition is None or not value.raises:
+        return value
+    return Proven(f"CASE WHEN {condition} THEN {value.text} END", value.type, raises=True)
+
+
+def _of_sorted_rows(rows: SortedRows, form: Form, types: Types, scalar: Reader, calls: Calls) -> Proven:
+    """Values of rows in an order that the plan has completed."""
+    condition = None if rows.core.condition is None else scalar(rows.core.condition, types).text
+    value = _guarded(scalar(rows.value, types), condition)
+    order = [(_guarded(scalar(item.value, types), condition), item.descending, item.nulls_first) for item in rows.order]
+    items = tuple(sorted_by(one, descending=down, nulls_first=nulls) for one, down, nulls in order)
+    asked = Asked(calls, form, rows.core.call.function, (value,), rows.core.distinct, condition, items)
+    match rows.answer:
+        case Answer.FIRST:
+            return Proven(asked.call("arg_min_null", value.text, directed_sort_key(order)), value.type)
+        case Answer.TEXT:
+            return _joined_in_order(rows, asked, scalar)
+        case Answer.VALUES if rows.core.distinct:
+            return _each_once(asked)
+        case Answer.VALUES:
+            return Proven(_list(asked, value.text, items), f"array<{value.type}>")
+        case _:
+            assert_never(rows.answer)
+
+
+def _list(asked: Asked, value: str, order: tuple[str, ...], only: str | None = None) -> str:
+    """The values as a list, which is empty of no rows."""
+    kind = storage(asked.value.type)
+    return f"coalesce({asked.call('list', value, order=order, only=only)}, CAST([] AS {kind}[]))"
+
+
+def _each_once(asked: Asked) -> Proven:
+    """Each value once, in its order."""
+    if asked.value.type in FRACTIONAL:
+        raise NotProvenError(what=f"{asked.function} of {asked.value.type}, among which are two zeros")
+    require_compared(asked.value.type)
+    values = _list(asked, asked.value.text, asked.order, f"{asked.value.text} IS NOT NULL")
+    return Proven(values, f"array<{asked.value.type}>")
+
+
+def _joined_in_order(rows: SortedRows, asked: Asked, scalar: Reader) -> Proven:
+    """LISTAGG beside DISTINCT aggregates, or itself of DISTINCT values."""
+    between = _separator(rows.separator, asked)
+    if asked.value.type != "string":
+        raise NotProvenError(what=f"the aggregate {shown(asked.form)}")
+    return Proven(asked.call("string_agg", asked.value.text, scalar(between, {}).text, order=asked.order), "string")
+
+
+def _separator(form: Form | None, asked: Asked) -> Form:
+    """What stands between texts, if that is a text in quotes."""
+    if form is None or not (isinstance(form, Constant) and form.is_text):
+        raise NotProvenError(what=f"{asked.function} with a separator that is no text")
+    return form
 
 
 def _row(form: Form, types: Types, scalar: Reader) -> Proven | None:
@@ -170,6 +239,8 @@ def _sum(asked: Asked) -> Proven:
         return _decimal_sum(asked)
     total = asked.call("sum", value.text)  # a HUGEINT
     narrow = f"TRY_CAST({total} AS BIGINT)"
+    if asked.function == "try_sum":
+        return Proven(narrow, "bigint")
     raised = Failure("ARITHMETIC_OVERFLOW", "22003", said(_TOO_LONG), "").raising
     return Proven(f"CASE WHEN {total} IS NULL OR {narrow} IS NOT NULL THEN {narrow} ELSE {raised} END", "bigint", True)  # noqa: FBT003
 
@@ -181,6 +252,8 @@ def _decimal_sum(asked: Asked) -> Proven:
         return Proven(f"CAST({asked.call('sum', asked.value.text)} AS {kind.upper()})", kind)
     if asked.over:
         raise NotProvenError(what=f"{asked.function} of {asked.value.type} over a window")
+    if asked.function == "try_sum":
+        return Proven(wide_sum(asked.call, asked.value.text, scale, "NULL"), kind)
     raised = Failure("ARITHMETIC_OVERFLOW", "22003", said(_TOO_WIDE), shown(asked.form)).raising
     return Proven(wide_sum(asked.call, asked.value.text, scale, raised), kind, True)  # noqa: FBT003
 
@@ -267,16 +340,58 @@ def _slope(asked: Asked) -> Proven:
 
 
 def _percentile(asked: Asked) -> Proven:
-    """MEDIAN and PERCENTILE of numbers without NaN and infinity, between which Spark interpolates in another way."""
+    """MEDIAN and PERCENTILE; between numbers in floating point Spark interpolates in its own way."""
     value, *others = asked.arguments
     written = asked.form.call if isinstance(asked.form, Aggregated) else asked.form
     shares = [item for item in written.parts[1:] if isinstance(item, Constant) and item.is_number]
     if len(shares) != len(others) or len(others) != (asked.function == "percentile"):
         raise NotProvenError(what=f"the aggregate {shown(asked.form)}")
-    if not is_numeric(value.type) or value.type in FRACTIONAL or asked.distinct or asked.over:
+    if not is_numeric(value.type) or asked.distinct or asked.over:
         raise NotProvenError(what=f"{asked.function} of {value.type}")
     share = shares[0].value if shares else "0.5"
+    if value.type in FRACTIONAL:
+        return _at_share(asked, value, share)
     return Proven(asked.call("quantile_cont", f"CAST({value.text} AS DOUBLE)", share), "double")
+
+
+def _percentile_within(asked: Asked) -> Proven:
+    """PERCENTILE_CONT and PERCENTILE_DISC of numbers in an order."""
+    written = asked.form.call if isinstance(asked.form, Aggregated) else None
+    (share,) = written.arguments if written is not None and len(written.arguments) == 1 else (None,)
+    if not (isinstance(share, Constant) and share.is_number) or len(asked.within) != 1 or asked.distinct or asked.over:
+        raise NotProvenError(what=f"the aggregate {shown(asked.form)}")
+    value, descending = asked.within[0]
+    if value.type not in (*INTEGRAL, *FRACTIONAL):
+        raise NotProvenError(what=f"{asked.function} of {value.type}")
+    return _at_share(asked, value, share.value, descending=descending, discrete=asked.function == "percentile_disc")
+
+
+def _at_share(asked: Asked, value: Proven, share: str, *, descending: bool = False, discrete: bool = False) -> Proven:
+    """The number at a share of the way through the sorted ones, between two of them the sum of their shares."""
+    number = f"CAST({value.text} AS DOUBLE)"
+    order = (f"{number} {'DESC' if descending else 'ASC'}",)
+    numbers = asked.call("list", number, order=order, only=f"{value.text} IS NOT NULL")
+    if discrete:
+        place = f"greatest(ceil(len({numbers}) * CAST({share} AS DOUBLE)), 1)"
+        return Proven(f"{numbers}[CAST({place} AS BIGINT)]", "double")
+    place = f"((len({numbers}) - 1) * CAST({share} AS DOUBLE))"
+    lower, higher = f"{numbers}[CAST(floor({place}) AS BIGINT) + 1]", f"{numbers}[CAST(ceil({place}) AS BIGINT) + 1]"
+    between = f"(ceil({place}) - {place}) * {lower} + ({place} - floor({place})) * {higher}"
+    return Proven(f"CASE WHEN {lower} = {higher} THEN {lower} ELSE {between} END", "double")
+
+
+def _mode(asked: Asked) -> Proven:
+    """MODE, which the plan has made the least of the values that are there most often."""
+    written = asked.form.call if isinstance(asked.form, Aggregated) else asked.form
+    value = asked.arguments[0] if asked.arguments else None
+    if value is None or asked.distinct or asked.over or written.parts[1:] != (Constant("true", "boolean"),):
+        raise NotProvenError(what=f"the aggregate {shown(asked.form)}")
+    require_compared(value.type)
+    if value.type in (*FRACTIONAL, "binary"):
+        raise NotProvenError(what=f"mode of {value.type}")
+    counts = asked.call("histogram", value.text)  # by its values, which are in their order
+    most = f"list_position(map_values({counts}), list_max(map_values({counts})))"
+    return Proven(f"map_keys({counts})[{most}]", value.type)
 
 
 def _chosen(function: str) -> Callable[[Asked], Proven]:
@@ -320,13 +435,13 @@ def _is_integral(kind: Type) -> bool:
     return kind in INTEGRAL
 
 
-_ORDERED = frozenset(["listagg", "string_agg"])
+_ORDERED = frozenset(["listagg", "string_agg", "percentile_cont", "percentile_disc"])
 _CHOOSING = frozenset(["min_by", "max_by"])
 _RULES: dict[str, Callable[[Asked], Proven]] = {
     "count": _count,
     "count_if": _count_if,
-    "sum": _sum,
-    **dict.fromkeys(["avg", "mean"], _average),
+    **dict.fromkeys(["sum", "try_sum"], _sum),
+    **dict.fromkeys(["avg", "mean", "try_avg"], _average),
     "min": _least("min"),
     "max": _least("max"),
     **dict.fromkeys(["bool_and", "every"], _same("bool_and", _is_boolean)),
@@ -342,9 +457,11 @@ _RULES: dict[str, Callable[[Asked], Proven]] = {
     "regr_slope": _slope,
     "corr": _correlation,
     **dict.fromkeys(["median", "percentile"], _percentile),
+    **dict.fromkeys(["percentile_cont", "percentile_disc"], _percentile_within),
+    "mode": _mode,
     "first": _only,
     "min_by": _chosen("arg_min_null"),
     "max_by": _chosen("arg_max_null"),
     **dict.fromkeys(["listagg", "string_agg"], _joined),
 }
-AGGREGATES = frozenset(_RULES)
+AGGREGATES = frozenset([*_RULES, *LISTS])

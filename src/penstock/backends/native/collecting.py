@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.backends.api import LineText
+from penstock.backends.native.comparing import sorting
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.scalars import proven_text
 from penstock.backends.native.trace import Columns, Trace, weighing
@@ -121,4 +122,4 @@ def _sorted(text: str, columns: Columns) -> tuple[str, str]:
     found = _SORTED.match(text)
     if found is None:
         raise NotProvenError(what=f"the order by {text}")
-    return proven_text(found["value"], columns).text, f"{found['direction']} NULLS {found['nulls']}"
+    return sorting(proven_text(found["value"], columns)), f"{found['direction']} NULLS {found['nulls']}"

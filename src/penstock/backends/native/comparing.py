@@ -2,6 +2,10 @@
 
 DuckDB's order of numbers, strings and times is Spark's: NaN is the greatest and equals itself, both zeros are equal,
 strings go by their bytes. What it groups keeps the sign of the first zero, where Spark gives 0.0.
+
+Nested values are sorted alone, never compared: DuckDB puts a NULL in them last, Spark first. They go by what sorts as
+they do: an ARRAY by the sort keys of its elements, a STRUCT by one of all its fields, a MAP by the sorted ones of its
+entries, as the whole row has it (catalog.sorting).
 """
 
 from __future__ import annotations
@@ -9,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
+from penstock.backends.native.expressions.once import applied
 from penstock.backends.native.proof import NotProvenError, Proven
-from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type, is_decimal
+from penstock.backends.native.raised import text_literal
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type, is_decimal, split_types, struct_fields
 
 _COMPARED = frozenset([*INTEGRAL, *FRACTIONAL, *TEMPORAL, "boolean", "string", "binary"])
 _PLAIN = frozenset([*INTEGRAL, *TEMPORAL])  # the least and the largest of which are quickly found
@@ -34,14 +40,34 @@ def key(value: Proven) -> str:
 
 def sorted_by(value: Proven, *, descending: bool = False, nulls_first: bool = True) -> str:
     """An item of an ORDER BY."""
-    require_compared(value.type)
-    return f"{value.text} {_direction(descending=descending, nulls_first=nulls_first)}"
+    return f"{sorting(value)} {_direction(descending=descending, nulls_first=nulls_first)}"
+
+
+def sorting(value: Proven) -> str:
+    """A value, or of a nested one what sorts as it does; NULL where it is."""
+    text, kind = value.text, value.type
+    if kind.startswith("array<"):
+        return applied("list_transform", text, lambda item: sort_key([Proven(item, kind[6:-1])]))
+    if kind.startswith("map<"):
+        of_key, of_value = split_types(kind[4:-1])
+        entries = applied(
+            "list_transform",
+            f"map_entries({text})",
+            lambda item: sort_key([Proven(f"{item}.key", of_key), Proven(f"{item}.value", of_value)]),
+        )
+        return f"list_sort({entries})"
+    if kind.startswith("struct<"):
+        fields = struct_fields(kind)
+        parts = [Proven(f"struct_extract({text}, {text_literal(name)})", of) for name, of in fields]
+        return f"CASE WHEN {text} IS NOT NULL THEN {sort_key(parts)} END"
+    require_compared(kind)
+    return text
 
 
 def directed_sort_key(values: Iterable[tuple[Proven, bool, bool]]) -> str:
     """Values as one that sorts as they do; each with whether it descends, and whether NULLs are first."""
     parts = [
-        f"{key(value)}, '{_direction(descending=descending, nulls_first=nulls_first)}'"
+        f"{sorting(value)}, '{_direction(descending=descending, nulls_first=nulls_first)}'"
         for value, descending, nulls_first in values
     ]
     return f"create_sort_key({', '.join(parts)})" if parts else "0"
@@ -51,8 +77,7 @@ def sort_key(values: Iterable[Proven], turned: Container[int] = ()) -> str:
     """Several values as one that sorts as they do, ascending, those at the places `turned` descending; NULLs first."""
     parts = []
     for place, value in enumerate(values):
-        require_compared(value.type)
-        parts.append(f"{value.text}, '{'DESC' if place in turned else 'ASC'} NULLS FIRST'")
+        parts.append(f"{sorting(value)}, '{'DESC' if place in turned else 'ASC'} NULLS FIRST'")
     return f"create_sort_key({', '.join(parts)})" if parts else "0"
 
 
@@ -83,8 +108,7 @@ class Order:
 
 def order_of(value: Proven, *, descending: bool, nulls_first: bool) -> Order:
     """The order by one value: the value itself, or what sorts as it does."""
-    require_compared(value.type)
     if value.type in _PLAIN and not nulls_first:
         return Order(value.text, descending)
     direction = _direction(descending=descending, nulls_first=nulls_first)
-    return Order(f"create_sort_key({key(value)}, '{direction}')", largest=False)
+    return Order(f"create_sort_key({sorting(value)}, '{direction}')", largest=False)

@@ -1,9 +1,8 @@
-"""Generators that give a known number of rows for each row: these are numbered, and each value is told by its number.
+"""Generators. Where they give a known number of rows for each row, these are numbered, and tell each value by it.
 
-    explode(array(a, b))            CASE __place WHEN 0 THEN a WHEN 1 THEN b END, with places 0 and 1
-    explode(sequence(x - 8, x, 2))  x - 8 + 2 * __place, with places 0 to 4: the windows of HOP
-
-Generators of other arrays are refused.
+explode(array(a, b))            CASE __place WHEN 0 THEN a WHEN 1 THEN b END, with places 0 and 1
+explode(sequence(x - 8, x, 2))  x - 8 + 2 * __place, with places 0 to 4: the windows of HOP
+explode(xs)                     unnest(xs)
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from dataclasses import dataclass
 
 from penstock.backends.native.aggregates import Reader, Types, shown
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
-from penstock.catalog.types import Type
+from penstock.backends.native.raised import text_literal
+from penstock.catalog.types import Type, split_types, struct_fields
 from penstock.plan.forms import Call, Cast, Constant, Form, Lambda, Parameter, Reference, called, swapped
 from penstock.plan.nodes import Generate
 
@@ -31,6 +31,9 @@ class Numbered:
 def generate_query(plan: Generate, rows: str, scalar: Reader, carry: tuple[str, ...]) -> str:
     """The query of a generator over the query of its input: the fields, then what is carried."""
     types = {item.name: item.type for item in plan.input.fields}
+    listed = _listed(plan.generator.form, types, scalar)
+    if listed is not None:
+        return _unnested(plan, rows, listed, carry)
     generator, changes = _peeled(plan.generator.form)
     found = _numbered(generator, plan, types, scalar)
     if plan.outer and (found.first is not None or changes):
@@ -55,6 +58,51 @@ def generate_query(plan: Generate, rows: str, scalar: Reader, carry: tuple[str, 
     fields, carried = names[: len(names) - len(carry)], names[len(names) - len(carry) :]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     return f"SELECT {', '.join([*fields, *answers, *carried])} FROM ({numbered}){where}"
+
+
+def _listed(form: Form, types: Types, scalar: Reader) -> Proven | None:
+    """The ARRAY or MAP of a generator that gives its elements; None for one that is written out."""
+    inside = called(form, "explode", "posexplode", "inline")
+    if inside is None or len(inside) != 1:
+        return None
+    peeled, _ = _peeled(form) if called(form, "explode") else (form, [])
+    innermost = called(peeled, "explode", "posexplode", "inline")
+    if innermost is None or called(innermost[0], "array", "sequence"):
+        return None
+    return scalar(inside[0], types)
+
+
+def _unnested(plan: Generate, rows: str, listed: Proven, carry: tuple[str, ...]) -> str:
+    """The elements of a list; with OUTER a row of NULLs for a list of none."""
+    form, kind = plan.generator.form, listed.type
+    text = f"map_entries({_FIRST})" if kind.startswith("map<") else _FIRST
+    items, places = text, f"range(len({text}))"
+    if plan.outer:
+        items, places = (f"CASE WHEN len({text}) > 0 THEN {item} ELSE [NULL] END" for item in (items, places))
+    columns = _elements(form, kind)
+    if called(form, "posexplode"):
+        columns = [Proven(f"CAST({_PLACE} AS INTEGER)", "int"), *columns]
+    answers = []
+    for column, wanted in zip(columns, plan.outputs, strict=True):
+        if column.type != wanted.type:
+            raise NotProvenError(what=f"{shown(form)}, which is {column.type} here")
+        answers.append(f"{column.text} AS {quoted(wanted.name)}")
+    names, carried = [quoted(item.name) for item in plan.input.fields], [quoted(name) for name in carry]
+    made = f"SELECT *, {listed.text} AS {_FIRST} FROM ({rows})"
+    each = f"SELECT *, unnest({items}) AS {_ITEM}, unnest({places}) AS {_PLACE} FROM ({made})"
+    return f"SELECT {', '.join([*names, *answers, *carried])} FROM ({each})"
+
+
+def _elements(form: Form, kind: Type) -> list[Proven]:
+    """The columns that an element is."""
+    if kind.startswith("map<") and not called(form, "inline"):
+        of_key, of_value = split_types(kind[4:-1])
+        return [Proven(f"{_ITEM}.key", of_key), Proven(f"{_ITEM}.value", of_value)]
+    if kind.startswith("array<struct<") and called(form, "inline"):
+        return [Proven(f"struct_extract({_ITEM}, {text_literal(name)})", of) for name, of in struct_fields(kind[6:-1])]
+    if not kind.startswith("array<") or called(form, "inline"):
+        raise NotProvenError(what=f"{shown(form)} of {kind}")
+    return [Proven(_ITEM, kind[6:-1])]
 
 
 def _peeled(form: Form) -> tuple[Form, list[tuple[str, Lambda]]]:

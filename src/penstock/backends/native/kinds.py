@@ -1,4 +1,4 @@
-"""Types that lie in DuckDB as they lie in Spark: their names there, and in Arrow.
+"""Types that lie in DuckDB as they lie in Spark, nested ones too: their names there, and in Arrow.
 
 A TIMESTAMP lies as microseconds in UTC without a zone, so that DuckDB's own zones, and its extension for them, have no
 say; a TIMESTAMP_NTZ lies likewise.
@@ -10,16 +10,16 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from penstock.backends.native.expressions.kinds import PLAIN, storage
+from penstock.backends.native.expressions.kinds import storage
 from penstock.backends.native.proof import not_proven
-from penstock.catalog.types import Type, is_decimal
-from penstock.circuit.partials import decimal_shape
+from penstock.catalog.types import Type
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _BYTES = {"BOOLEAN": 1, "TINYINT": 1, "SMALLINT": 2, "INTEGER": 4, "FLOAT": 4, "DATE": 4, "VARCHAR": 24, "BLOB": 24}
 _BYTES["HUGEINT"] = 16
+_NESTED, _NESTED_BYTES = ("STRUCT(", "MAP("), 64
 
 
 @cache
@@ -27,9 +27,12 @@ def stored(kind: Type | None) -> str:
     """DuckDB's name of a column's type; NotProvenError for one that is Spark's alone."""
     if kind is None:
         not_proven("a type that only Spark knows")
-    if not is_decimal(kind) and kind not in PLAIN:
-        not_proven(f"values of type {kind}")
     return storage(kind)
+
+
+def is_nested(kind: Type) -> bool:
+    """True for an ARRAY, a MAP or a STRUCT."""
+    return "<" in kind
 
 
 @cache
@@ -38,11 +41,9 @@ def in_arrow(kind: Type | None) -> pa.DataType:
     if kind is None:
         not_proven("a type that only Spark knows")
     stored(kind)
-    import pyarrow as pa  # noqa: PLC0415 - 100 ms that `explain` need not wait
-
     from penstock.backends.columns import arrow_type  # noqa: PLC0415 - the same
 
-    return pa.decimal128(*decimal_shape(kind)) if is_decimal(kind) else arrow_type(kind)
+    return arrow_type(kind)
 
 
 def schema_in_arrow(columns: Iterable[tuple[str, Type | None]]) -> pa.Schema:
@@ -54,7 +55,9 @@ def schema_in_arrow(columns: Iterable[tuple[str, Type | None]]) -> pa.Schema:
 
 def width(kinds: Sequence[str]) -> int:
     """About how many bytes a row of DuckDB types takes."""
-    return sum(_BYTES.get(kind, 8) for kind in kinds)
+    return sum(
+        _NESTED_BYTES if kind.endswith("]") or kind.startswith(_NESTED) else _BYTES.get(kind, 8) for kind in kinds
+    )
 
 
 def from_arrow(table: pa.Table) -> pa.Table:
@@ -67,9 +70,21 @@ def from_arrow(table: pa.Table) -> pa.Table:
 def _without_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa  # noqa: PLC0415 - as above
 
-    if not pa.types.is_timestamp(column.type) or column.type.tz is None:
-        return column
-    return pa.chunked_array([chunk.cast(pa.timestamp("us")) for chunk in column.chunks], pa.timestamp("us"))
+    kind = _lying(column.type)
+    return column if kind == column.type else pa.chunked_array([chunk.cast(kind) for chunk in column.chunks], kind)
+
+
+def _lying(kind: pa.DataType) -> pa.DataType:
+    """The type without the zones of the times in it."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    if pa.types.is_timestamp(kind):
+        return kind if kind.tz is None else pa.timestamp("us")
+    if pa.types.is_map(kind):
+        return pa.map_(_lying(kind.key_type), _lying(kind.item_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([part.with_type(_lying(part.type)) for part in kind.fields])
+    return pa.list_(_lying(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
 def to_arrow(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 from penstock.backends.native import aggregates, windows
 from penstock.backends.native.aggregates import Calls
+from penstock.backends.native.lists import LISTS, listed
 from penstock.backends.native.proof import Proven, is_proven
 from penstock.backends.native.scalars import RULES, proven
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type
@@ -20,7 +22,7 @@ from penstock.plan.forms import Aggregated, Call, Cast, Constant, Form, Keyword,
 Taken = tuple[str, ...]
 TYPES: tuple[Type, ...] = (
     *("boolean", *INTEGRAL, "decimal(10,2)", *FRACTIONAL, "string", "binary", *TEMPORAL),
-    *("array<int>", "struct<x:int>"),
+    *("array<int>", "struct<x:int>", "map<string,int>"),
 )
 _NUMBERS = (*INTEGRAL, "decimal(10,2)", *FRACTIONAL)
 _TEXT, _WHOLE, _UNIT, _INTERVAL = "a text in quotes", "a plain number", "a unit", "an interval"
@@ -34,7 +36,7 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("any time", TEMPORAL),
 )
 _COVERED = {_TEXT: "string", _WHOLE: "int"}
-_SAID = {"decimal(10,2)": "DECIMAL", "array<int>": "ARRAY", "struct<x:int>": "STRUCT"}
+_SAID = {"decimal(10,2)": "DECIMAL", "array<int>": "ARRAY", "struct<x:int>": "STRUCT", "map<string,int>": "MAP"}
 # Constants that say something: a unit of time, a format, a group of a pattern, the bits of a digest.
 _TEXTS = dict.fromkeys(["extract", "date_part", "datepart", "date_trunc", "trunc"], "year")
 _TEXTS |= {"date_format": "yyyy", "regexp_extract": "(a)b"}
@@ -42,8 +44,11 @@ _NUMBER = {"sha2": "256"}
 _OF_PAIRS = ("corr", "min_by", "max_by", "percentile")
 _WINDOW_ARGUMENTS = dict.fromkeys(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist"], 0)
 _WINDOW_ARGUMENTS |= {"nth_value": 2}
-_ORDERED = ("listagg", "string_agg")
-_SPECIAL = {"sequence": "whole numbers with a constant number of steps between them, as windows of HOP have them"}
+_ORDERED, _WITHIN = ("listagg", "string_agg"), ("percentile_cont", "percentile_disc")
+_SPECIAL = {
+    "sequence": "whole numbers with a constant number of steps between them, as windows of HOP have them",
+    "array_sort": "the entries of a MAP that `map_entries` gives",
+}
 _LEAST, _OPEN = 2, ", …"
 
 
@@ -148,8 +153,16 @@ def aggregated(name: str) -> set[Taken]:
 
 def _aggregate(name: str, taken: Taken) -> Proven:
     call, types = _call(name, taken)
-    within = (Ordering(Reference("c0")),) if name in _ORDERED else ()
-    return aggregates.aggregated(Aggregated(call, within=within), types, proven, Calls())
+    within = (Ordering(Reference("c0")),) if name in _ORDERED or name in _WITHIN else ()
+    if name in _WITHIN:
+        call = replace(call, arguments=(Constant("0.5", "decimal(1,1)"),))
+    form = listed(call) if name in LISTS else Aggregated(_least_of_most(call), within=within)
+    return aggregates.aggregated(form, types, proven, Calls())
+
+
+def _least_of_most(call: Call) -> Call:
+    """MODE as the binder writes it."""
+    return replace(call, arguments=(*call.arguments, Constant("true", "boolean"))) if call.function == "mode" else call
 
 
 def _windows() -> Iterator[str]:
@@ -207,8 +220,12 @@ of SQL work in the process stands in [What is incremental](incremental.md).
 
 DECIMAL stands for one with ten digits; where an answer would have no room for its digits it is Spark's. "A text in
 quotes" and "a plain number" are constants: a column there is not proven, nor is every constant, such as a pattern or a
-format that only Spark has. A few calls depend on more than types; `explain` says it of each operator. ARRAY and STRUCT
-are values within expressions: as columns that an operator keeps they are Spark's. Beside what is here, proven are
-`CASE`, fields of STRUCTs, `transform` and `filter` with a lambda, literals, and `explode` of an ARRAY that is made in
-place; and all of it with times in UTC.
+format that only Spark has. A few calls depend on more than types; `explain` says it of each operator. ARRAYs, STRUCTs
+and MAPs of all these types, also within each other, are columns like others, and rows are ordered by them; what tells
+them apart is Spark's, such as `GROUP BY`, `DISTINCT`, a key of a join or `=`. Beside what is here, proven are `CASE`,
+fields of STRUCTs, `transform` and `filter` with a lambda, literals, and `explode`, `posexplode` and `inline`; and all
+of it with times in UTC.
+
+Sketches and estimates are Spark's alone, such as `approx_count_distinct`, `percentile_approx` and `count_min_sketch`:
+their answers follow from how they are computed. `skewness` and `kurtosis` are as well, for their last digits.
 """

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from penstock.backends.api import Delta, Earlier, Limits, Relation, Relations, Stored
 from penstock.backends.columns import arrow_schema, in_arrow, python_rows
-from penstock.backends.native.kinds import schema_in_arrow, stored
+from penstock.backends.native.kinds import is_nested, schema_in_arrow, stored
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.trace import weighing
 from penstock.backends.rows import Row
@@ -42,13 +42,12 @@ class _Proposed:
 
 
 def lies_in_process(table: Table) -> bool:
-    """True if DuckDB holds the values of all columns exactly, and finds the same ones equal as Spark."""
+    """True if DuckDB holds the values of all columns exactly, none of them nested, and finds equal what Spark does."""
+    kinds = [plain_type(column.type.lower()) for column in table.columns]
     try:
-        for column in table.columns:
-            stored(plain_type(column.type.lower()))
+        return all(stored(kind) and not is_nested(kind) for kind in kinds)
     except NotProvenError:
         return False
-    return True
 
 
 class ProcessRows(Stored):

@@ -1,4 +1,4 @@
-"""Parts of structs and arrays, and structs and arrays of values."""
+"""Parts of structs, arrays and maps, and structs and arrays of values."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from penstock.backends.native.expressions.once import applied, in_order, once
 from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant, whole_value
 from penstock.backends.native.proof import Proven, not_proven, quoted
 from penstock.backends.native.raised import Failure, said, text_literal
-from penstock.catalog.types import FRACTIONAL, INTEGRAL, struct_fields, struct_type
-from penstock.plan.forms import Call, FieldOf, Form, Named, Reference
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, split_types, struct_fields, struct_type
+from penstock.plan.forms import Call, FieldOf, Form, Named, Reference, called
 
 _BOUNDS = "The index {index} is out of bounds. The array has {size} elements. Use"
 _GET = "the SQL function `get()` to tolerate accessing element at invalid index and return NULL instead."
@@ -51,7 +51,9 @@ def element_type(site: Site) -> str:
 
 
 def _element(site: Site) -> Proven:
-    """`x[i]`, counted from 0; another place raises."""
+    """`x[i]`, counted from 0; another place raises. Of a MAP the value of a key, NULL where it is not there."""
+    if site.types[0].startswith("map<"):
+        return _of_key(site)
     kind = element_type(site)
     if site.types[1] not in INTEGRAL[:3]:
         site.refuse()
@@ -65,7 +67,9 @@ def _element(site: Site) -> Proven:
 
 
 def _element_at(site: Site) -> Proven:
-    """element_at, counted from 1, and from the end below zero."""
+    """element_at, counted from 1, and from the end below zero. Of a MAP the value of a key."""
+    if site.types[0].startswith("map<"):
+        return _of_key(site)
     kind = element_type(site)
     place = whole_constant(site.forms[1])
     if site.types[1] not in INTEGRAL[:3] or not place:
@@ -97,9 +101,63 @@ def _get(site: Site) -> Proven:
 
 
 def _size(site: Site) -> Proven:
-    element_type(site)
     (value,) = site.values
+    if value.type.startswith("map<") and site.name != "array_size":
+        return Proven(f"CAST(cardinality({value.text}) AS INTEGER)", "int", value.raises)
+    element_type(site)
     return Proven(f"CAST(len({value.text}) AS INTEGER)", "int", value.raises)
+
+
+def _entry_types(site: Site) -> tuple[str, str]:
+    """The types of the keys and the values of the first argument."""
+    if not site.types[0].startswith("map<"):
+        site.refuse()
+    of_key, of_value = split_types(site.types[0][4:-1])
+    return of_key, of_value
+
+
+def _key_within(site: Site) -> Proven:
+    """A key that is looked for, of the type that the keys of a MAP have; no key is NULL."""
+    of_key, _ = _entry_types(site)
+    _, wanted = site.calm().values
+    wider = of_key in INTEGRAL and wanted.type in INTEGRAL and INTEGRAL.index(wanted.type) <= INTEGRAL.index(of_key)
+    if of_key in FRACTIONAL or "<" in of_key or not (wider or wanted.type == of_key):
+        site.refuse()
+    return Proven(f"CAST({wanted.text} AS {storage(of_key)})", of_key)
+
+
+def _of_key(site: Site) -> Proven:
+    wanted, (_, of_value) = _key_within(site), _entry_types(site)
+    return Proven(f"map_extract_value({site.values[0].text}, {wanted.text})", of_value, site.values[0].raises)
+
+
+def _contains_key(site: Site) -> Proven:
+    wanted = _key_within(site)
+    return Proven(f"map_contains({site.values[0].text}, {wanted.text})", "boolean", site.values[0].raises)
+
+
+def _keys(site: Site) -> Proven:
+    of_key, _ = _entry_types(site)
+    return Proven(f"map_keys({site.values[0].text})", f"array<{of_key}>", site.values[0].raises)
+
+
+def _values(site: Site) -> Proven:
+    _, of_value = _entry_types(site)
+    return Proven(f"map_values({site.values[0].text})", f"array<{of_value}>", site.values[0].raises)
+
+
+def _entries(site: Site) -> Proven:
+    kind = struct_type(zip(("key", "value"), _entry_types(site), strict=True))
+    return Proven(f"map_entries({site.values[0].text})", f"array<{kind}>", site.values[0].raises)
+
+
+def _sorted_entries(site: Site) -> Proven:
+    """`array_sort(map_entries(m))`: entries go by their keys, no two of which are equal."""
+    (value,) = site.values
+    of_key = struct_fields(value.type[6:-1])[0][1] if called(site.forms[0], "map_entries") else "<"
+    if "<" in of_key:
+        site.refuse()
+    return Proven(f"list_sort({value.text})", value.type, value.raises)
 
 
 def _contains(site: Site) -> Proven:
@@ -173,6 +231,11 @@ RULES: dict[tuple[str, int | None], Rule] = {
     ("get", 2): _get,
     **{(name, 1): _size for name in ("size", "cardinality", "array_size")},
     ("array_contains", 2): _contains,
+    ("map_contains_key", 2): _contains_key,
+    ("map_keys", 1): _keys,
+    ("map_values", 1): _values,
+    ("map_entries", 1): _entries,
+    ("array_sort", 1): _sorted_entries,
     ("named_struct", None): _named_struct,
     ("struct", None): _struct,
     ("array", None): _array,

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.backends.native.comparing import require_compared
 from penstock.backends.native.kinds import stored
 from penstock.backends.native.operators.grouped import Partial
 from penstock.backends.native.proof import NotProvenError, Proven, quoted, standing_at
@@ -78,6 +79,7 @@ def _decomposed(call: AggregateCall, name: str, types: Mapping[str, Type | None]
     if call.function in ("avg", "mean"):
         return _average(call, argument, name)
     if call.function in _RUNNING:
+        require_compared(argument.type)
         aggregate, merged = _RUNNING[call.function]
         return Decomposed((Partial(name, stored(argument.type), value, aggregate, merged),), slot(name))
     raise NotProvenError(what=f"{call.function} as a partial result")

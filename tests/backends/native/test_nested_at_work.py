@@ -1,0 +1,160 @@
+"""Nested columns in the process beside Spark: the same changes after the same steps, and what a batch answers.
+
+Rows are of few values, so that whole rows tie, equal ones come and go, and NULLs, empty ones, NaN and zeros of both
+signs are in every place.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+import penstock
+
+TABLES = """
+CREATE TABLE n (
+  k INT, a ARRAY<DOUBLE>, e ARRAY<STRUCT<x: INT, `y "z`: STRING>>, p STRUCT<at: TIMESTAMP, m: DECIMAL(8,2), f: FLOAT>,
+  g MAP<STRING, INT>, h MAP<INT, ARRAY<TIMESTAMP>>
+);
+CREATE TABLE u (k INT, y INT);
+"""
+NESTED = {
+    "kept": "SELECT k, a, e, p, g, h FROM n WHERE k > 1",
+    "read": "SELECT k, p.m AS m, p.AT AS at, g['a'] AS ga, element_at(h, 1) AS h, map_keys(g) AS ks FROM n",
+    "made": "SELECT named_struct('k', k, 'p', p) AS s, array(g, g) AS gs, map_entries(h) AS es FROM n",
+    "joined": "SELECT n.k, n.a, n.g, u.y FROM n JOIN u ON n.k = u.k",
+    "outer_joined": "SELECT u.y, n.e, n.p, n.g, n.h FROM u LEFT JOIN n ON n.k = u.k",
+    "ends": (
+        "SELECT k, first(a) AS a, last(g) AS g, any_value(p) AS p, max_by(e, k) AS e, first(g) IGNORE NULLS AS h "
+        "FROM n GROUP BY k"
+    ),
+    "lists": "SELECT k, collect_list(e) AS es, collect_list(p) AS ps, collect_list(h) AS hs FROM n GROUP BY k",
+    "best": "SELECT k, a, g, p FROM n QUALIFY row_number() OVER (PARTITION BY k ORDER BY p.m DESC) <= 2",
+    "by_arrays": "SELECT k, a, e FROM n QUALIFY row_number() OVER (PARTITION BY k ORDER BY a DESC, e NULLS LAST) <= 2",
+    "by_structs": "SELECT k, p, a FROM n QUALIFY rank() OVER (PARTITION BY k ORDER BY p DESC NULLS FIRST) = 1",
+    "top": "SELECT k, a, e, p, h FROM n ORDER BY k DESC LIMIT 3",
+    "windows": (
+        "SELECT k, e, lag(g) OVER (PARTITION BY k ORDER BY p) AS l, "
+        "first_value(a) OVER (PARTITION BY k ORDER BY e DESC) AS f, count(*) OVER (PARTITION BY k) AS c FROM n"
+    ),
+    "exploded": "SELECT k, q, v FROM n LATERAL VIEW posexplode(a) AS q, v",
+    "exploded_outer": "SELECT k, q, key, value FROM n LATERAL VIEW OUTER posexplode(g) AS q, key, value",
+    "exploded_fields": "SELECT k, x, count(*) AS c FROM n LATERAL VIEW inline(e) AS x, y GROUP BY k, x",
+    "exploded_chosen": "SELECT k, v FROM n LATERAL VIEW explode(filter(a, i -> i > 0)) AS v",
+    "united": "SELECT k, a, g FROM n WHERE k > 1 UNION ALL SELECT k, a, g FROM n",
+}
+AT = datetime(2024, 1, 1, 0, 30, tzinfo=UTC)
+VALUES = (
+    [None, 1, 2],
+    [None, (), (None,), (1.5, None), (1.5, -0.0), (math.nan,), (0.0,), (-math.inf, 2.0)],
+    [None, (), (None,), ((1, "a"),), ((1, None), None), ((None, None), (2, "é"))],
+    [None, (None, None, None), (AT, Decimal("1.25"), 0.5), (AT, None, math.nan), (None, Decimal("-3.50"), -0.0)],
+    [None, (), (("a", 1),), (("a", None), ("b", 2)), (("b", 2), ("a", None))],
+    [None, (), ((1, (AT, None)),), ((2, None), (1, ()))],
+)
+SCHEMA = pa.schema(
+    [
+        ("k", pa.int32()),
+        ("a", pa.list_(pa.float64())),
+        ("e", pa.list_(pa.struct([("x", pa.int32()), ('y "z', pa.string())]))),
+        ("p", pa.struct([("at", pa.timestamp("us", "UTC")), ("m", pa.decimal128(8, 2)), ("f", pa.float32())])),
+        ("g", pa.map_(pa.string(), pa.int32())),
+        ("h", pa.map_(pa.int32(), pa.list_(pa.timestamp("us", "UTC")))),
+        ("__weight", pa.int64()),
+    ]
+)
+
+
+def plain(value):
+    """A value that equals no other, but for zeros of both signs, which are one."""
+    if isinstance(value, float):
+        return "nan" if math.isnan(value) else value + 0.0
+    if isinstance(value, list | tuple):
+        return tuple(map(plain, value))
+    return plain(list(value.items())) if isinstance(value, dict) else value
+
+
+def steps_of(seed, count=4):
+    """Changes of both tables: some rows come, now and then twice, and some of those that are there go."""
+    chance, there = random.Random(seed), []
+    for _ in range(count):
+        gone = chance.sample(there, len(there) // 3)
+        for row in gone:
+            there.remove(row)
+        new = [tuple(map(chance.choice, VALUES)) for _ in range(12)]
+        new += new[:2]
+        there += new
+        rows = [(*row, 1) for row in new] + [(*row, -1) for row in gone]
+        table = pa.Table.from_arrays(
+            [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), SCHEMA.types, strict=True)],
+            schema=SCHEMA,
+        )
+        yield {"n": table, "u": [(chance.choice([None, 1, 2, 3]), chance.randint(0, 3)) for _ in range(2)]}
+
+
+def program(views):
+    return TABLES + "".join(f"CREATE VIEW {name} AS {query};\n" for name, query in views.items())
+
+
+def changes(pipeline, seed):
+    found = []
+    for step in steps_of(seed):
+        change = pipeline.step(step)
+        found.append({name: Counter(map(plain, item.rows)) for name, item in change.items() if name not in ("n", "u")})
+    return found
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.extended)])
+def test_oracle_nested_columns_change_as_on_spark(interpreting, seed):
+    opened = [penstock.Pipeline(program(NESTED), spark=interpreting, engine=engine) for engine in ("spark", "native")]
+    with opened[0] as there, opened[1] as here:
+        for wanted, found in zip(changes(there, seed), changes(here, seed), strict=True):
+            assert wanted.keys() == found.keys() == NESTED.keys()
+            for name in NESTED:
+                assert found[name] == wanted[name], name
+        assert all(here.verify(name) for name in NESTED)
+
+
+def no_spark():
+    pytest.fail("Spark was asked for")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_contents_after_retractions_are_those_of_the_query(seed):
+    """In the process alone: what the changes add up to is what the query answers at once."""
+    with penstock.Pipeline(program(NESTED), spark=no_spark, engine="native") as pipeline:
+        shown = {name: Counter() for name in NESTED}
+        for step in steps_of(seed):
+            for name, change in pipeline.step(step).items():
+                if name in shown:
+                    for weight, row in change.rows:
+                        shown[name][plain(row)] += weight
+            pipeline.compact()
+        for name, query in NESTED.items():
+            wanted = Counter(map(plain, pipeline.query(query).rows))
+            assert {row: weight for row, weight in shown[name].items() if weight} == dict(wanted), name
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a, count(*) AS c FROM n GROUP BY a",
+        "SELECT DISTINCT p FROM n",
+        "SELECT x.k FROM n x JOIN n y ON x.a = y.a",
+        "SELECT k, min(a) AS a FROM n GROUP BY k",
+        "SELECT k FROM n WHERE p < named_struct('at', now(), 'm', 1.25BD, 'f', CAST(1 AS FLOAT))",
+        "SELECT k, count(DISTINCT e) AS c FROM n GROUP BY k",
+        "SELECT k, collect_set(a) AS s FROM n GROUP BY k",
+        "SELECT a FROM n INTERSECT SELECT a FROM n",
+        "SELECT sum(k) OVER (PARTITION BY p ORDER BY k) AS s FROM n",
+    ],
+)
+def test_what_compares_nested_values_is_sparks(query):
+    with penstock.Pipeline(f"{TABLES} CREATE VIEW v AS {query};", spark=no_spark) as pipeline:
+        assert "on Spark, for" in pipeline.explain("v", ["circuit"])
