@@ -72,11 +72,12 @@ than those of files, which executors read themselves. Bars: a step of {small:,} 
 
 ![milliseconds of a step against its events]({picture})
 """
-_FLINK = """Beside Flink's latency: Flink SQL has no steps. It hands each row on as it comes, so what stands beside a step
-is how old a row is when its result is printed: {latency} for a keyed aggregate over 20 rows a second, without a buffer
-timeout and with one task of each operator ([figure k](performance.md#k-queries-that-stand), `bench/flink_latency.py`).
-{took}With mini-batches, which NEXMark tries as well (`bench/nexmark/systems/flink_job.py`), Flink gathers rows for up
-to two seconds, and a result is as old as that."""
+_FLINK = """Beside Flink's latency: Flink SQL has no steps. It hands each row on as it comes, and what stands beside a
+step is how old a row is when its result is printed: {latency} for a keyed aggregate over 20 rows a second, without a
+buffer timeout and with one task of each operator ([figure k](performance.md#k-queries-that-stand),
+`bench/flink_latency.py`). {took}With mini-batches, which NEXMark tries as well (`bench/nexmark/systems/flink_job.py`),
+Flink gathers rows for up to two seconds, and a result is as old as that."""
+_NO_FLINK = "Flink's latency has not been measured here: figure k of `make bench` does it, after `make flink`. {took}"
 
 
 def keep(page: Path, found: Found) -> None:
@@ -245,18 +246,15 @@ def beside_flink(found: Sequence[Stepped], page: Path) -> str:
     """The steps in the process beside Flink's latency, which a page of figure k has."""
     measured = _OF_FLINK.search(page.read_text()) if page.exists() else None
     ours = [one for one in found if one.engine == "native"]
-    least = [one.p50_ms for one in ours if one.size == min(item.size for item in ours)]
+    least = min((one.size for one in ours), default=0)
+    times = [one.p50_ms for one in ours if one.size == least]
     took = (
-        f"The smallest steps above, of {min(one.size for one in ours):,} events, take {milliseconds(min(least))} to "
-        f"{milliseconds(max(least))} in the process, and answer all of their rows at their end.\n"
-        if ours
+        f"The smallest steps above, of {least:,} events, take {milliseconds(min(times))} to {milliseconds(max(times))} "
+        "in the process, and answer all of their rows at their end.\n"
+        if times
         else ""
     )
-    if measured is None:
-        return (
-            f"Flink's latency has not been measured here: figure k of `make bench` does it, after `make flink`. {took}"
-        )
-    return _FLINK.format(latency=measured[1], took=took)
+    return (_NO_FLINK if measured is None else _FLINK).format(latency=measured and measured[1], took=took)
 
 
 def _curves(engine: str, found: Sequence[Stepped]) -> Iterable[tuple[str, list[tuple[float, float]]]]:
