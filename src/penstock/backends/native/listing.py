@@ -12,7 +12,7 @@ from functools import cache
 
 from penstock.backends.native import aggregates, windows
 from penstock.backends.native.aggregates import Calls
-from penstock.backends.native.expressions.casts import way_of
+from penstock.backends.native.expressions.casts import cast
 from penstock.backends.native.proof import Proven, is_proven
 from penstock.backends.native.scalars import RULES, proven
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type
@@ -38,7 +38,7 @@ _COVERED = {_TEXT: "string", _WHOLE: "int"}
 _SAID = {"decimal(10,2)": "DECIMAL", "array<int>": "ARRAY", "struct<x:int>": "STRUCT"}
 # Constants that say something: a unit of time, a format, a group of a pattern, the bits of a digest.
 _TEXTS = dict.fromkeys(["extract", "date_part", "datepart", "date_trunc", "trunc"], "year")
-_TEXTS |= {"date_format": "yyyy", "regexp_extract": "(a)b"}
+_TEXTS |= {"date_format": "yyyy", "from_unixtime": "yyyy", "regexp_extract": "(a)b", "next_day": "MO"}
 _NUMBER = {"sha2": "256"}
 _OF_PAIRS = ("corr", "min_by", "max_by", "percentile")
 _WINDOW_ARGUMENTS = dict.fromkeys(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist"], 0)
@@ -173,10 +173,14 @@ def _window(name: str, taken: Taken) -> Proven:
 def _casts() -> Iterator[str]:
     plain = [kind for kind in TYPES if "<" not in kind]
     rows = (
-        (_together([kind]), _together([other for other in plain if other != kind and way_of(kind, other)]) or "none")
+        (_together([kind]), _together([other for other in plain if other != kind and _is_cast(kind, other)]) or "none")
         for kind in plain
     )
     yield from _table("Casts", "to", rows, "from")
+
+
+def _is_cast(kind: Type, other: Type) -> bool:
+    return is_proven(lambda: cast(Proven("c0", kind), other, ""))
 
 
 def _table(title: str, what: str, rows: Iterator[tuple[str, str]], first: str = "function") -> Iterator[str]:
