@@ -1,6 +1,7 @@
 """Expressions for the functions of texts, times, numbers and nested values."""
 
 TIMES = ("date", "timestamp", "timestamp_ntz")
+WHOLE = ("tinyint", "smallint", "int", "bigint")
 NUMBERS = ("tinyint", "int", "bigint", "float", "double", "decimal(12,2)", "decimal(20,0)", "decimal(38,10)")
 
 STRINGS = [
@@ -31,8 +32,29 @@ STRINGS = [
         "lcase({a}) <=> 'i'", "CASE lower({a}) WHEN 'a' THEN 1 WHEN 'ab' THEN 2 ELSE 0 END", "upper({a}) = 'ST'",
         "nullif(lower({a}), 'x') IS NULL", "lower({a}) NOT IN ('apple', 'abc')", "concat({a})",
     )],
+    *[(text, ("string",)) for text in (
+        "translate({a}, 'abc', 'x')", "translate({a}, 'aab', 'xyz')", "translate({a}, '日é', 'éb')",
+        "translate({a}, '', 'b')",
+        "substring_index({a}, ',', 2)", "substring_index({a}, ',', -2)", "substring_index({a}, 'ab', 1)",
+        "substring_index({a}, 'b', 0)", "substring_index({a}, 'X', -1)", "overlay({a} PLACING 'éb' FROM 2)",
+        "overlay({a}, 'xy', 3, 0)", "overlay({a} PLACING '' FROM 1 FOR 2)", "overlay({a}, 'x', 2, -1)", "unhex({a})",
+        "bit_length({a})", "locate('b', {a}, 3)", "locate('', {a}, 2)", "locate('a', {a}, 0)", "sha2({a}, 0)",
+        "regexp_replace({a}, 'b', '-')", "regexp_replace({a}, '(a)(b?)', '$2<$1>')",
+        "regexp_replace({a}, '(^|,)b|a', '[$1]')",
+        "regexp_replace({a}, '[^a-z]+', '')", "regexp_replace({a}, '^a', 'é')", "regexp_count({a}, 'a|b')",
+        "regexp_count({a}, '[a-c]+?')", "regexp_substr({a}, 'b+')", "regexp_substr({a}, '[^a-c]')",
+        "regexp_substr({a}, 'x*')",
+    )],
+    *[(text, ("digits",)) for text in ("unhex({a})",)],
+    *[(f"{name}({{a}}, {{b}})", ("string",), ("int", "tinyint")) for name in ("left", "right")],
+    *[(f"{name}({{a}})", ("tinyint", "smallint", "int", "bigint")) for name in ("chr", "char")],
+    ("bit_length({a})", ("binary",)),
+    ("replace({a}, {b}, {c})", ("string",), ("string",), ("string",)),
+    ("overlay({a}, {b}, 2)", ("string",), ("string",)),
+    ("locate({a}, {b}, 2)", ("string",), ("string",)),
     *[(text, ("string",), ("string",)) for text in (
-        "startswith({a}, {b})", "endswith({a}, {b})", "contains({a}, {b})", "instr({a}, {b})", "locate({a}, {b})",
+        "replace({a}, {b})", "startswith({a}, {b})", "endswith({a}, {b})", "contains({a}, {b})", "instr({a}, {b})",
+        "locate({a}, {b})",
         "position({a} IN {b})", "concat({a}, {b}, 'x')", "{a} || {b}", "concat_ws(',', {a}, {b})",
         "concat_ws({a}, {b}, 'x')",
     )],
@@ -88,8 +110,15 @@ DATES = [
       "to_unix_timestamp", "to_date", "date", "to_timestamp", "timestamp", "last_day")],
     ("timestamp_micros({a})", ("tinyint", "smallint", "int")),
     ("timestamp_micros({a} * 1000)", ("int",)),
-    *[(f"{name}({{a}})", ("tinyint", "smallint", "int")) for name in ("timestamp_millis", "timestamp_seconds")],
+    *[(f"{name}({{a}})", WHOLE[:3]) for name in ("timestamp_millis", "timestamp_seconds", "to_timestamp", "timestamp")],
     *[(f"add_months({{a}}, {number})", TIMES) for number in (1, -1, 12, -13, 0)],
+    ("add_months({a}, {b})", TIMES, ("tinyint",)),
+    ("add_months({a}, {b} % 100)", TIMES, ("int",)),
+    ("months_between({a}, {b})", TIMES, TIMES),
+    *[(f"next_day({{a}}, '{day}')", TIMES) for day in ("MO", "tue", "Wednesday", "TH", "fri", "sa", "SUNDAY")],
+    *[(f"{name}({{a}})", TIMES) for name in ("dayname", "monthname")],
+    ("unix_date({a})", ("date",)),
+    *[(text, ("tinyint", "smallint", "int")) for text in ("from_unixtime({a})", "from_unixtime({a}, 'dd.MM.yyyy')")],
     *[(f"date_format({{a}}, '{pattern}')", TIMES) for pattern in ("yyyy-MM-dd", "HH:mm", "HH-mm", "yyyyMMdd HHmmss",
       "yyyy-MM-dd''T''HH:mm:ss", "dd.MM.yyyy", "yyyy", "100%")],
     (_TUMBLED, TIMES),
@@ -98,6 +127,11 @@ DATES = [
     ("to_date({a})", ("days",)),
 ]  # fmt: skip
 ROUNDED = [
+    *[(f"{name}({{a}}, {{b}})", WHOLE, ("tinyint", "int")) for name in ("shiftleft", "shiftright",
+      "shiftrightunsigned")],
+    *[(f"{{a}} {sign} {{b}}", WHOLE, ("tinyint", "int")) for sign in ("<<", ">>", ">>>")],
+    *[(text, WHOLE) for text in ("shiftleft({a}, 3)", "{a} >> 1", "{a} >>> 63")],
+    ("bit_count({a})", (*WHOLE, "boolean")),
     *[(f"{name}({{a}})", NUMBERS) for name in ("floor", "ceil", "ceiling", "sign", "signum", "sqrt", "round")],
     *[(f"round({{a}}, {places})", NUMBERS) for places in (0, 1, 2, 12)],
     ("floor({a})", ("wide",)),

@@ -65,6 +65,15 @@ def moments():
     return [None, *found, *(datetime.fromisoformat("2024-02-29") + timedelta(microseconds=item) for item in CLOCKS)]
 
 
+FRACTION_TEXTS = [
+    None, "", "1", "-0", " +.5 ", "5.", ".", "1e3", "1E-3f", "0x1.8p3D", "0x.p1", "-0X1P-1074", "NaN", "-NaN", "nan",
+    "+nan",
+    "inf", " -Infinity\t", "INFINITY", "1e400", "-1e-400", "999.995", "999.994", "-99999.5", "1.005", "\u0663",
+    "\uff15.5",
+    "12345678901234567890123456789012345678", "1e38", "0e99", "1e2147483648", "1e-99999999999", "a'b\\c", "1_000",
+    "0.0e-40",
+    "3.4028235677973366e38", "16777217", "1\x00",
+]  # fmt: skip
 FRACTIONS = [
     None, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 0.1, 0.3, NAN, INF, -INF, 1e308, -1e308, 5e-324, 127.5,
     128.0, -128.5, -129.0, 32768.25, 2147483647.5, 2147483648.0, 9.2e18, 2.0**63, -(2.0**63), 1e20, 123456.789,
@@ -99,8 +108,13 @@ VALUES = {
     "map<string,int>": [None, [], [("a", 1)], [("b", None), ("a", 2)], [("", 3), ("é", -1), ("abc", 0)]],
     "map<int,array<string>>": [None, [], [(1, ["a", None])], [(-1, None), (0, []), (2, ["é"])]],
 }
-SPECIAL = {"digits": NUMBER_TEXTS, "days": DATE_TEXTS, "wide": FRACTIONS + NARROW}
-_KINDS = {kind: kind for kind in VALUES} | {"digits": "string", "days": "string", "wide": "double"}
+SPECIAL = {"digits": NUMBER_TEXTS, "fractions": FRACTION_TEXTS, "days": DATE_TEXTS, "wide": FRACTIONS + NARROW}
+_KINDS = {kind: kind for kind in VALUES} | {
+    "digits": "string",
+    "fractions": "string",
+    "days": "string",
+    "wide": "double",
+}
 EACH = 38
 COUNT = EACH * EACH
 _ARROW = {
@@ -147,9 +161,15 @@ def rows():
     return pa.table(found)
 
 
-def create(connection, table):
+def given(columns):
+    """Columns of the same length by name, each a type and its values."""
+    count = max(len(values) for _, values in columns.values())
+    found = {name: pa.array(values, _arrow(kind)) for name, (kind, values) in columns.items()}
+    return pa.table({"id": pa.array(range(count), pa.int32())} | found)
+
+
+def create(connection, table, kinds):
     """The same rows in DuckDB, in the types in which it holds them."""
-    kinds = types()
     listed = ", ".join(f'CAST("{name}" AS {storage(kinds[name])}) AS "{name}"' for name in table.column_names)
     connection.execute("SET TimeZone = 'UTC'")
     connection.register("given", table)

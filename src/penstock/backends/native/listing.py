@@ -39,7 +39,7 @@ _COVERED = {_TEXT: "string", _WHOLE: "int"}
 _SAID = {"decimal(10,2)": "DECIMAL", "array<int>": "ARRAY", "struct<x:int>": "STRUCT", "map<string,int>": "MAP"}
 # Constants that say something: a unit of time, a format, a group of a pattern, the bits of a digest.
 _TEXTS = dict.fromkeys(["extract", "date_part", "datepart", "date_trunc", "trunc"], "year")
-_TEXTS |= {"date_format": "yyyy", "regexp_extract": "(a)b"}
+_TEXTS |= {"date_format": "yyyy", "from_unixtime": "yyyy", "regexp_extract": "(a)b", "next_day": "MO"}
 _NUMBER = {"sha2": "256"}
 _OF_PAIRS = ("corr", "min_by", "max_by", "percentile")
 _WINDOW_ARGUMENTS = dict.fromkeys(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist"], 0)

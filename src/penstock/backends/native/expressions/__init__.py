@@ -3,6 +3,7 @@
 | module       | what is in it                                                                   |
 | ------------ | ------------------------------------------------------------------------------- |
 | arithmetic   | `+`, `-`, `*`, `/`, `%`, div, signs, bits                                       |
+| bitwise      | shifts, and counts of bits                                                      |
 | casts        | a value in another type                                                         |
 | clock        | now() and its like                                                              |
 | coercion     | casts that Spark adds by itself                                                 |
@@ -13,9 +14,12 @@
 | formats      | times as `date_format` writes them                                              |
 | kinds        | Spark's types as DuckDB's, and types that values have together                  |
 | literals     | constants                                                                       |
+| months       | months between times, days of a week, and seconds as texts                      |
 | nested       | structs and arrays                                                              |
+| numerals     | texts read as DOUBLE, FLOAT and DECIMAL                                         |
 | once         | an expression over values each of which is computed once, in Spark's order      |
 | patterns     | LIKE and regular expressions                                                    |
+| pieces       | texts cut into pieces, and others put in their place                            |
 | rounding     | floor, ceil, round, sign, sqrt                                                  |
 | site         | a call that is translated: its arguments, and the words for what is not proven  |
 | spans        | interval literals                                                               |

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from penstock.backends.native.expressions.digits import digits_of
+from penstock.backends.native.expressions.digits import Digits, digits_of
 from penstock.backends.native.expressions.kinds import RANGE, storage
+from penstock.backends.native.expressions.numerals import Failing, exact_of_text, fraction_of_text
 from penstock.backends.native.expressions.once import once
 from penstock.backends.native.expressions.texts import (
     date_of_text,
@@ -28,25 +29,31 @@ _MALFORMED = (
     'The value {value} of the type "STRING" cannot be cast to "{to}" because it is malformed. Correct the value as per'
     " the syntax, or change its target type. Use `try_cast` to tolerate malformed input and return NULL instead."
 )
+_TOO_LONG = "The value {value} cannot be interpreted as a numeric since it has more than 38 digits."
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A way to cast a value: SQL of the answer, of when there is none, and of what is raised then."""
+    """A way to cast a value: SQL of the answer, of when there is none, and of what is raised then.
+
+    With `raises` the answer itself does, for several reasons.
+    """
 
     value: str
     bad: str = ""
     failure: Failure | None = None
+    raises: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A cast: SQL of a value, the types, and the expression that Spark names in an error."""
+    """A cast: SQL of a value, the types, the expression that Spark names in an error, and whether none is wanted."""
 
     text: str
     source: Type
     target: Type
     fragment: str
+    safe: bool = False
 
     @property
     def plain(self) -> str:
@@ -70,8 +77,9 @@ def cast(value: Proven, target: Type, fragment: str, *, safe: bool = False) -> P
 
     def attempted(text: str) -> str:
         nonlocal raises
-        found = way(Wanted(text, value.type, target, fragment))
+        found = way(Wanted(text, value.type, target, fragment, safe))
         if not found.bad or found.failure is None:
+            raises = found.raises
             return found.value
         raises = not safe
         answer = "NULL" if safe else found.failure.raising
@@ -155,8 +163,7 @@ def _to_decimal(wanted: Wanted) -> Attempt:
     if source.whole + (source.scale > target.scale) <= target.whole:
         return Attempt(wanted.plain)
     value = f"TRY_CAST({wanted.text} AS {storage(wanted.target)})"
-    message = said(f"{{value}} cannot be represented as Decimal({target.digits}, {target.scale}).", value=wanted.text)
-    failure = Failure("NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "22003", message, wanted.fragment)
+    failure = _unrepresentable(wanted, target, wanted.text)
     return Attempt(value, f"{wanted.text} IS NOT NULL AND {value} IS NULL", failure)
 
 
@@ -189,12 +196,22 @@ def _truth_to_decimal(wanted: Wanted) -> Attempt:
 
 
 def _seconds(wanted: Wanted) -> Attempt:
-    """Whole seconds since 1970, of which a BIGINT takes all."""
+    """Whole seconds since 1970, rounded down, of which a BIGINT takes all."""
     micros = f"epoch_us({wanted.text})"
     divided = f"(({micros} - (({micros} % 1000000) + 1000000) % 1000000) // 1000000)"
-    if wanted.target != "bigint":
+    if wanted.target == "bigint":
+        return Attempt(divided)
+    least, most = RANGE[wanted.target]
+    shown = f"'TIMESTAMP ''' || ({text_of_timestamp(wanted.text)}) || ''''"
+    value = f"TRY_CAST({divided} AS {storage(wanted.target)})"
+    return Attempt(value, f"{divided} NOT BETWEEN {least} AND {most}", _overflow(wanted, shown))
+
+
+def _moment(wanted: Wanted) -> Attempt:
+    """A number of seconds since 1970; a BIGINT may have too many."""
+    if wanted.source == "bigint":
         not_proven(f"cast({wanted.source} as {wanted.target})")
-    return Attempt(divided)
+    return Attempt(f"make_timestamp(CAST({wanted.text} AS BIGINT) * 1000000)")
 
 
 def _malformed(wanted: Wanted) -> Failure:
@@ -207,6 +224,25 @@ def _overflow(wanted: Wanted, shown: str) -> Failure:
     """Spark names no expression with it."""
     sentence = _OVERFLOW.replace("{from}", wanted.source.upper()).replace("{to}", wanted.target.upper())
     return Failure("CAST_OVERFLOW", "22003", said(sentence, value=shown))
+
+
+def _exact(wanted: Wanted) -> Attempt:
+    """A text as an exact number."""
+    found = digits_of(wanted.target)
+    if found is None or wanted.safe:
+        return Attempt(exact_of_text(wanted.text, wanted.target, Failing("NULL", "NULL", lambda _: "NULL")))
+    beyond = said(_TOO_LONG, value=wanted.text)
+    failing = Failing(
+        _malformed(wanted).raising,
+        Failure("NUMERIC_OUT_OF_SUPPORTED_RANGE", "22003", beyond).raising,
+        lambda shown: _unrepresentable(wanted, found, shown).raising,
+    )
+    return Attempt(exact_of_text(wanted.text, wanted.target, failing), raises=True)
+
+
+def _unrepresentable(wanted: Wanted, target: Digits, shown: str) -> Failure:
+    message = said(f"{{value}} cannot be represented as Decimal({target.digits}, {target.scale}).", value=shown)
+    return Failure("NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "22003", message, wanted.fragment)
 
 
 def _parsed(parser: Callable[[str, Type], tuple[str, str]]) -> Way:
@@ -222,6 +258,7 @@ _WAYS: Mapping[tuple[str, str], Way] = {
     ("whole", "fractional"): _plain,
     ("whole", "decimal"): _to_decimal,
     ("whole", "string"): _plain,
+    ("whole", "timestamp"): _moment,
     ("whole", "boolean"): _is_not_zero,
     ("fractional", "fractional"): _narrower_fraction,
     ("fractional", "whole"): _fraction_to_whole,
@@ -238,6 +275,8 @@ _WAYS: Mapping[tuple[str, str], Way] = {
     ("boolean", "decimal"): _truth_to_decimal,
     ("boolean", "string"): _plain,
     ("string", "whole"): _parsed(integer_of_text),
+    ("string", "fractional"): _parsed(fraction_of_text),
+    ("string", "decimal"): _exact,
     ("string", "boolean"): _parsed(truth_of_text),
     ("string", "date"): _parsed(date_of_text),
     ("string", "binary"): lambda wanted: Attempt(f"encode({wanted.text})"),

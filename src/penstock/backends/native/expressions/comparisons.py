@@ -82,6 +82,8 @@ def among(site: Site) -> Proven:
     value, *items = alike(site, site.forms, site.values)
     if any_raises(items):
         site.refuse("with an item that can raise")
+    if value.raises and not site.values[0].raises:  # Spark's place begins at IN, or at NOT IN
+        site.refuse("with a text that may be none of its type")
     return Proven(f"({value.text} IN ({', '.join(item.text for item in items)}))", "boolean", value.raises)
 
 

@@ -74,9 +74,9 @@ def _wider(left: Type, right: Type) -> Type | None:
 
 
 def _beside_text(other: Type) -> Type | None:
-    """A text is read as what stands beside it; whole numbers are read as BIGINT."""
-    if other in INTEGRAL:
-        return "bigint"
+    """A text is read as what stands beside it; beside a whole number as BIGINT, beside any other one as DOUBLE."""
+    if is_numeric(other):
+        return "bigint" if other in INTEGRAL else "double"
     return other if other in ("date", "timestamp", "timestamp_ntz", "boolean") else None
 
 

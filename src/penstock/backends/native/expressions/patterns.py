@@ -19,6 +19,7 @@ _ESCAPED = r"\\[.\\+*?()\[\]{}|^$/-]|\\d|\\w"
 _CLASS = r"\[\^?(?:[A-Za-z0-9 _/:;,=&%@#!~<>'\".+*?()|$]|\\[\\\]\[^-]|\\d|\\w|[A-Za-z0-9]-[A-Za-z0-9])+\]"
 _ONE = rf"(?:{_PLAIN}|{_ESCAPED}|{_CLASS})(?:[*+?]\??)?"
 _ATOM = re.compile(rf"{_ONE}|[\^|]|\((?:\?:)?|\)(?![*+?{{])")
+_GROUP = re.compile(r"\$(\d)(?!\d)")
 _SPECIAL = re.compile(r"[\\.\[\]{}()*+?^$|]")
 
 
@@ -76,6 +77,45 @@ def _extracted(site: Site) -> Proven:
     return Proven(f"regexp_extract({value.text}, {text_literal(pattern)}, {group})", "string", value.raises)
 
 
+def _found(site: Site) -> Proven:
+    """regexp_substr: the first match, NULL where there is none or it is empty."""
+    value, pattern = of_types(site, "string", "string")[0], constant_text(site.forms[1])
+    if pattern is None or readable(pattern) is None:
+        site.refuse(f"with the pattern {pattern!r}")
+    return Proven(f"nullif(regexp_extract({value.text}, {text_literal(pattern)}, 0), '')", "string", value.raises)
+
+
+def _consuming(pattern: str | None) -> int | None:
+    """The groups of a pattern no match of which is empty: behind one, Java and RE2 go on at different places."""
+    groups = None if pattern is None else readable(pattern)
+    return None if groups is None or pattern is None or re.search(pattern, "") else groups
+
+
+def _counted(site: Site) -> Proven:
+    """regexp_count."""
+    value, pattern = of_types(site, "string", "string")[0], constant_text(site.forms[1])
+    if pattern is None or _consuming(pattern) is None:
+        site.refuse(f"with the pattern {pattern!r}")
+    found = f"regexp_extract_all({value.text}, {text_literal(pattern)})"
+    return Proven(f"CAST(length({found}) AS INTEGER)", "int", value.raises)
+
+
+def _replaced(site: Site) -> Proven:
+    """regexp_replace with a constant, in which `$1` is a group."""
+    value, _, _ = of_types(site, "string", "string", "string")
+    pattern, other = constant_text(site.forms[1]), constant_text(site.forms[2])
+    groups = _consuming(pattern)
+    if pattern is None or other is None or groups is None:
+        site.refuse(f"with the pattern {pattern!r}")
+    pieces = _GROUP.split(other)
+    plain, named = pieces[::2], [int(item) for item in pieces[1::2]]
+    if any("$" in item or "\\" in item for item in plain) or any(item > groups for item in named):
+        site.refuse(f"with {other!r}")
+    text = plain[0] + "".join(f"\\{group}{rest}" for group, rest in zip(named, plain[1:], strict=True))
+    made = f"regexp_replace({value.text}, {text_literal(pattern)}, {text_literal(text)}, 'g')"
+    return Proven(made, "string", value.raises)
+
+
 def _split(site: Site) -> Proven:
     """Split at a constant without signs of its own."""
     value, _ = of_types(site, "string", "string")
@@ -91,5 +131,8 @@ RULES: dict[tuple[str, int | None], Rule] = {
     **{(name, 2): _matched for name in ("rlike", "regexp", "regexp_like")},
     ("regexp_extract", 2): _extracted,
     ("regexp_extract", 3): _extracted,
+    ("regexp_substr", 2): _found,
+    ("regexp_count", 2): _counted,
+    ("regexp_replace", 3): _replaced,
     ("split", 2): _split,
 }

@@ -21,7 +21,7 @@ _UPPER = {
 _FOLDS = {
     "lower": ("lower", _LOWER), "lcase": ("lower", _LOWER), "upper": ("upper", _UPPER), "ucase": ("upper", _UPPER),
 }  # fmt: skip
-_DIGESTS = {256: "sha256"}
+_DIGESTS = {0: "sha256", 256: "sha256"}
 
 
 def called(function: str, given: Type, *taken: Type) -> Rule:
@@ -69,20 +69,21 @@ def substring(site: Site) -> Proven:
         site.refuse()
     literals = [whole_constant(form) for form in site.forms[1:]]
     if None not in literals:
-        return Proven(_from_constants(value, *[item or 0 for item in literals]), "string", value.raises)
-    return Proven(once(site.values, _from_any), "string", value.raises)
+        return Proven(from_constants(value, *[item or 0 for item in literals]), "string", value.raises)
+    return Proven(once(site.values, from_any), "string", value.raises)
 
 
-def _from_constants(value: Proven, place: int, length: int | None = None) -> str:
+def from_constants(value: Proven, place: int, length: int | None = None) -> str:
+    """A part of a text at a constant place."""
     if length is not None and length <= 0:
         return f"substring({value.text}, 1, 0)"
     if place >= 0:
         rest = "" if length is None else f", {length}"
         return f"substring({value.text}, {max(place, 1)}{rest})"
-    return once([value], lambda text: _from_any(text, str(place), *(() if length is None else (str(length),))))
+    return once([value], lambda text: from_any(text, str(place), *(() if length is None else (str(length),))))
 
 
-def _from_any(text: str, place: str, length: str = "2147483647") -> str:
+def from_any(text: str, place: str, length: str = "2147483647") -> str:
     """Spark cuts what lies before the text off the length."""
     behind = f"CASE WHEN {place} < 0 THEN length({text}) + {place} ELSE 0 END"
     start = f"CASE WHEN {place} > 0 THEN CAST({place} AS BIGINT) - 1 ELSE {behind} END"
@@ -103,23 +104,6 @@ def _folded(site: Site) -> Proven:
         return f"CASE WHEN strlen({known}) = length({known}) THEN {function}({known}) ELSE {function}({text}) END"
 
     return Proven(once([value], body), FOLDED, value.raises)
-
-
-def _left(site: Site) -> Proven:
-    value, _ = of_types(site, "string", "int")
-    length = whole_constant(site.forms[1])
-    if length is None:
-        site.refuse("of a length that is no constant")
-    return Proven(f"substring({value.text}, 1, {max(length, 0)})", "string", value.raises)
-
-
-def _right(site: Site) -> Proven:
-    value, _ = of_types(site, "string", "int")
-    length = whole_constant(site.forms[1])
-    if length is None:
-        site.refuse("of a length that is no constant")
-    text = f"substring({value.text}, 1, 0)" if length <= 0 else _from_constants(value, -length)
-    return Proven(text, "string", value.raises)
 
 
 def joined(site: Site) -> Proven:
@@ -154,15 +138,6 @@ def trimmed(function: str, *, removed_first: bool = False) -> Rule:
         return Proven(f"{function}({value.text}, {text_literal(removed)})", "string", value.raises)
 
     return rule
-
-
-def _replaced(site: Site) -> Proven:
-    """Every occurrence of a constant that is not empty."""
-    if set(site.types) != {"string"} or not constant_text(site.forms[1]):
-        site.refuse()
-    value, searched, *others = site.calm().values
-    other = others[0].text if others else "''"
-    return Proven(f"replace({value.text}, {searched.text}, {other})", "string", value.raises)
 
 
 def _found(*, text: int, part: int) -> Rule:
@@ -216,8 +191,9 @@ def _part(site: Site) -> Proven:
 
 
 def _digest(site: Site) -> Proven:
-    """sha2 with 256 bits."""
-    function = _DIGESTS.get(whole_constant(site.forms[1]) or -1)
+    """sha2 with 256 bits, which 0 says as well."""
+    bits = whole_constant(site.forms[1])
+    function = None if bits is None else _DIGESTS.get(bits)
     value = site.values[0]
     if function is None or value.type not in ("string", "binary"):
         site.refuse()
@@ -250,8 +226,6 @@ RULES: dict[tuple[str, int | None], Rule] = {
     ("octet_length", 1): _octets,
     **{(name, count): substring for name in ("substring", "substr") for count in (2, 3)},
     **{(name, 1): _folded for name in _FOLDS},
-    ("left", 2): _left,
-    ("right", 2): _right,
     ("||", 2): joined,
     ("concat", None): joined,
     ("concat_ws", None): _joined_with,
@@ -265,8 +239,6 @@ RULES: dict[tuple[str, int | None], Rule] = {
     ("ltrim", 2): trimmed("ltrim", removed_first=True),
     ("rtrim", 1): trimmed("rtrim"),
     ("rtrim", 2): trimmed("rtrim", removed_first=True),
-    ("replace", 2): _replaced,
-    ("replace", 3): _replaced,
     ("startswith", 2): called("starts_with", "boolean", "string", "string"),
     ("endswith", 2): called("ends_with", "boolean", "string", "string"),
     ("contains", 2): called("contains", "boolean", "string", "string"),

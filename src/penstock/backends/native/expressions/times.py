@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.backends.native.expressions.arithmetic import overflowed
+from penstock.backends.native.expressions.arithmetic import bounds_of, overflowed
 from penstock.backends.native.expressions.coercion import as_type
 from penstock.backends.native.expressions.formats import formatted
 from penstock.backends.native.expressions.once import in_order, once
 from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant
 from penstock.backends.native.expressions.spans import Length, length_of
 from penstock.backends.native.proof import Proven
-from penstock.catalog.types import INTEGRAL, TEMPORAL, Type
+from penstock.catalog.types import INTEGRAL, TEMPORAL
 from penstock.plan.forms import Constant, Keyword
 
 _LEAST, _MOST = -9_223_372_022_400_000_000, 9_223_372_036_854_775_806
@@ -249,12 +249,12 @@ def _counted(unit: int) -> Rule:
     return rule
 
 
-def _from_count(unit: int, *taken: Type) -> Rule:
-    """A time out of whole units since 1970."""
+def _from_count(unit: int) -> Rule:
+    """A time out of whole units since 1970, of which a BIGINT may have too many."""
 
     def rule(site: Site) -> Proven:
         (value,) = site.values
-        if value.type not in taken:
+        if value.type not in INTEGRAL[:3]:
             site.refuse()
         return Proven(f"make_timestamp(CAST({value.text} AS BIGINT) * {unit})", "timestamp", value.raises)
 
@@ -290,10 +290,11 @@ def _months_later(site: Site) -> Proven:
     if site.types[0] not in TEMPORAL or site.types[1] not in INTEGRAL[:3]:
         site.refuse()
     value, number = as_type(site, site.forms[0], site.values[0], "date"), site.values[1]
-    literal = whole_constant(site.forms[1])
-    if literal is None or abs(literal) > _FARTHEST_MONTHS:
-        site.refuse("by a number that is no constant")
-    return Proven(f"CAST({value.text} + to_months({literal}) AS DATE)", "date", value.raises or number.raises)
+    if max(map(abs, bounds_of(number))) > _FARTHEST_MONTHS:
+        site.refuse("by a number that may be too large")
+    values = [value, number]
+    text = in_order(values, lambda day, months: f"CAST({day} + to_months({months}) AS DATE)")
+    return Proven(text, "date", any_raises(values))
 
 
 def _formatted(site: Site) -> Proven:
@@ -325,8 +326,8 @@ RULES: dict[tuple[str, int | None], Rule] = {
     ("unix_timestamp", 1): _seconds,
     ("to_unix_timestamp", 1): _seconds,
     ("timestamp_micros", 1): _from_micros,
-    ("timestamp_millis", 1): _from_count(1_000, "tinyint", "smallint", "int"),
-    ("timestamp_seconds", 1): _from_count(1_000_000, "tinyint", "smallint", "int"),
+    ("timestamp_millis", 1): _from_count(1_000),
+    ("timestamp_seconds", 1): _from_count(1_000_000),
     ("to_date", 1): _as_date,
     ("date", 1): _as_date,
     ("to_timestamp", 1): _as_timestamp,
