@@ -1,8 +1,8 @@
 """The acceptance cases: each passes, or waits for a named feature and does not pass yet. None is skipped.
 
-They say what they expect, and are compared with that; Spark is there for what only it can answer. In their other
-form, where all state is merged after every step, the oracle recomputes their views after every step too, by queries
-that Spark does not compile: each is run once.
+They say what they expect, and are compared with that; Spark is there for what only it can answer, and once more for
+all. In their other form, where all state is merged after every step, the oracle recomputes their views after every step
+too, by queries that Spark does not compile: each is run once.
 """
 
 from __future__ import annotations
@@ -37,6 +37,16 @@ def test_a_case_passes_or_waits(request, path, case):
 @pytest.mark.parametrize(("path", "case"), CASES)
 def test_a_case_is_right_after_every_step(interpreting, path, case):
     result = run_case(case, path.name, lambda: interpreting, Options(compact=True))
+    waits = case.name in WAITING.get(path.stem, {})
+    assert waits or result.status == PASSED, result.detail
+
+
+@pytest.mark.extended
+@pytest.mark.once_more
+@pytest.mark.parametrize(("path", "case"), CASES)
+def test_a_case_passes_on_spark(interpreting, path, case):
+    options = Options(engine="spark", oracle=False)
+    result = run_case(case, path.name, lambda: interpreting, options)
     waits = case.name in WAITING.get(path.stem, {})
     assert waits or result.status == PASSED, result.detail
 

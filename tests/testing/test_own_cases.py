@@ -2,8 +2,9 @@
 
 As they stand, what they say of all their views is compared. Those that leave something unsaid have it recomputed after
 the last step; Spark evaluates these queries without compiling them, which takes less time and is its other way to the
-same answers, but for collations. In the other form all are recomputed after every step, and compiled, as for users. The
-cases of `brought`, many queries of odd names, scopes and types in each, are extended however they run.
+same answers, but for collations. In the other form all are recomputed after every step, and compiled, as for users.
+Both work in the process where that is proven; once more all work on Spark alone, as they stand. The cases of `brought`,
+many queries of odd names, scopes and types in each, are extended however they run.
 """
 
 from __future__ import annotations
@@ -43,6 +44,21 @@ def test_case(request, path, case):
         return request.getfixturevalue("spark" if "collation" in case.tags else "interpreting")
 
     result = run_case(case, path.name, session, Options(every_step=False, oracle=not says_all(case)))
+    assert result.status == PASSED, result.detail
+
+
+@pytest.mark.spark
+@pytest.mark.extended
+@pytest.mark.once_more
+@pytest.mark.parametrize(("path", "case"), CASES)
+def test_on_spark(request, path, case):
+    """A program that names an engine itself keeps it: that is what its case is about."""
+
+    def session():
+        return request.getfixturevalue("spark" if "collation" in case.tags else "interpreting")
+
+    options = Options(engine="spark", every_step=False, oracle=not says_all(case))
+    result = run_case(case, path.name, session, options)
     assert result.status == PASSED, result.detail
 
 
