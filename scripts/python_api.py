@@ -68,7 +68,7 @@ def _sections() -> Iterator[tuple[str, str, tuple[type, ...]]]:
     told = (events.StepDone, Phase, events.StepRefused, events.OutputFailed, events.OutputsDone)
     running = (events.RunStarted, events.RunProgress, events.SourceLag, events.RunFinished)
     errors = (penstock.PenstockError, penstock.SqlError, penstock.UnsupportedError, penstock.DataError)
-    yield "Pipeline", "", (penstock.Pipeline,)
+    yield "Pipeline", "", (penstock.Pipeline, penstock.LaterSession)
     yield "What it answers", "", (penstock.Change, Subscription, StandingQuery, Emission, Verification, Status)
     yield "What it says of itself", "", (facts.WaterlineFact, facts.OperatorState, Profile, PipelineFacts)
     yield "Running", "", (RunOptions,)

@@ -6,6 +6,7 @@ import pytest
 
 import penstock
 from penstock.backends.spark.jvm import configured
+from penstock.backends.spark.session import RUNTIME_SETTINGS
 from penstock.bind.program.compile import compile_program
 from penstock.catalog.meanings import REFUSED, SPARK_ALONE, differing, is_judged, meanings, without_meaning
 from penstock.catalog.settings import check_conf, spark_settings
@@ -61,11 +62,11 @@ def test_what_would_have_a_program_misread_is_refused(item):
     assert found.code == "SPARK_MEANING"
     assert item.name in found.message
     assert text[found.span.start : found.span.end] == f"'{another(item)}'"
-    for wanted in (
-        lambda: check_conf({item.name: another(item)}),
-        lambda: penstock.Pipeline(PROGRAM, conf={item.name: another(item)}),
-        lambda: penstock.Pipeline(PROGRAM, spark=penstock.LaterSession(no_spark, {item.name: another(item)})),
-    ):
+    other = {item.name: another(item)}
+    ways = [lambda: check_conf(other), lambda: penstock.Pipeline(PROGRAM, conf=other)]
+    if item.name not in RUNTIME_SETTINGS:  # those are set in a session that is given
+        ways.append(lambda: penstock.Pipeline(PROGRAM, spark=penstock.LaterSession(no_spark, other)))
+    for wanted in ways:
         with pytest.raises(UnsupportedError) as refused:
             wanted()
         assert refused.value.code == "SPARK_MEANING"

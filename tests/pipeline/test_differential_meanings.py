@@ -49,7 +49,11 @@ CASES = [
         "SELECT k, n AS x FROM t UNION SELECT k, w AS x FROM t",
     ),
     (STATISTICS, "true", "SELECT k, STDDEV(CAST(a AS DOUBLE)) AS x, COUNT(*) AS n FROM t GROUP BY k"),
-    ("spark.sql.legacy.timeParserPolicy", "LEGACY", "SELECT k, date_format(d, 'yyyy-MM-dd') AS x FROM t"),
+    (
+        "spark.sql.legacy.timeParserPolicy",
+        "LEGACY",
+        "SELECT k, try_to_timestamp(concat('2024-1-', k), 'yyyy-MM-dd') AS x FROM t",
+    ),
     ("spark.sql.legacy.truncateForEmptyRegexSplit", "true", "SELECT k, concat_ws('+', split(s, '', 2)) AS x FROM t"),
     (
         "spark.sql.legacy.castComplexTypesToString.enabled",
