@@ -75,7 +75,9 @@ def _makes_texts_of_bytes(operator: Operator) -> bool:
     plan = operator.plan or operator.node
     fields = [item for node in operator.node.walk() for item in node.fields]
     texts = [scalar.text for scalar in scalars_of(plan)]
-    return any(item.type is None or "binary" in item.type for item in fields) or any(_OF_BYTES.search(text) for text in texts)
+    return any(item.type is None or "binary" in item.type for item in fields) or any(
+        _OF_BYTES.search(text) for text in texts
+    )
 
 
 def check_native(catalog: Catalog, circuit: Circuit, others: Mapping[int, Place]) -> None:
