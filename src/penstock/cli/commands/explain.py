@@ -32,9 +32,9 @@ def command(
     view: str | None,
     **values: Any,
 ) -> None:
-    """Explain the views of a PROGRAM: incremental or recomputed and why, what kind of changes, key, state.
+    """Explain the views of a PROGRAM: incremental or recomputed and why, what kind of changes, key, place, state.
 
-    The stage `circuit` says of each operator where it would work, with Spark on this machine.
+    The place is with Spark on this machine; the stage `circuit` says it of each operator.
     """
     from penstock.bind.program.compile import compile_program
     from penstock.engine.foreseeing import foreseen
