@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from penstock.backends.native.kinds import schema_in_arrow, to_arrow
+from penstock.backends.native.kinds import schema_in_arrow, stored, to_arrow
 from penstock.backends.native.proof import NotProvenError, Proven
 from penstock.backends.native.scalars import proven_text
-from penstock.backends.native.store import Store
-from penstock.backends.rows import python_values
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from penstock.backends.api import Relations
+    from penstock.backends.native.store import Store
 
 _IN_UTC = re.compile(r"(?:\+00:00| UTC)'")
 _TIME = re.compile(r"\bTIMESTAMP '(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?)'")
@@ -48,10 +47,17 @@ def constants_here(store: Store | None, texts: Sequence[str]) -> pa.Table | None
     return to_arrow(store.arrow(f"SELECT {items}"), schema)
 
 
+def check_constant(text: str) -> None:
+    """Raise NotProvenError for a constant that Spark has to evaluate."""
+    stored(proven_constant(text).type)
+
+
 def constant_row(relations: Relations, store: Store | None, texts: Sequence[str]) -> tuple[Any, ...]:
     """The values of constants of Spark SQL: in the process where they are proven, by one query of Spark otherwise."""
     here = constants_here(store, texts)
     if here is not None:
+        from penstock.backends.rows import python_values  # noqa: PLC0415 - 100 ms that `explain` need not wait
+
         (row,) = python_values(here)
         return row
     terms = ", ".join(f"{text} AS v{place}" for place, text in enumerate(texts))

@@ -24,7 +24,7 @@ def foreseen(plans: Mapping[str, Plan], catalog: Catalog, *, local: bool = True)
 
 def _judged(plans: Mapping[str, Plan], catalog: Catalog, engine: str) -> Placed:
     from penstock.backends.native.sketch import Sketch  # noqa: PLC0415 - 100 ms that a program on Spark need not wait
-    from penstock.engine.placing import computed_on_spark, placed  # noqa: PLC0415 - 100 ms that a program on Spark need not wait
+    from penstock.engine.placing import placed, table_on_spark  # noqa: PLC0415 - 100 ms that a program on Spark need not wait
     from penstock.engine.typed import ProvenTyping  # noqa: PLC0415 - 100 ms that a program on Spark need not wait
 
     circuit = build_circuit(plans, catalog, ProvenTyping(catalog, Typing()), bucketed=False)
@@ -32,7 +32,7 @@ def _judged(plans: Mapping[str, Plan], catalog: Catalog, engine: str) -> Placed:
     places = {number: reasons.get(number, IN_PROCESS) for number in _placed_numbers(circuit)}
     for operator in circuit.operators:
         table = catalog.table(operator.relation) if isinstance(operator, Source) else None
-        place = None if table is None else computed_on_spark(table)
+        place = None if table is None else table_on_spark(table)
         if place is not None:
             places[operator.number] = place
     return Placed(circuit, engine, places=places)

@@ -32,6 +32,7 @@ from penstock.pipeline.answer import Answer
 from penstock.pipeline.blame import blamed
 from penstock.pipeline.contents import Contents
 from penstock.pipeline.dml import delete_batch, insert_batch, update_batch
+from penstock.pipeline.native_only import check_native_program
 from penstock.pipeline.one_query import in_python, one_query
 from penstock.pipeline.outbox import Outbox
 from penstock.pipeline.outlets import Outlets
@@ -617,7 +618,10 @@ class Execution:
             return self.engine.resolved(catalog)
 
         proven = typed_in_process(catalog, added) if wants_process(catalog, local=self.engine.is_local) else None
-        return (ask(), None) if proven is None else (proven, ask)
+        if proven is None:
+            check_native_program(catalog)  # what wants no Spark is refused before that starts
+            return ask(), None
+        return proven, ask
 
     # Queries
 

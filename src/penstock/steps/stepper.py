@@ -22,7 +22,7 @@ from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import is_measured
 from penstock.emit.policies import emission_of
 from penstock.engine.engine import Engine
-from penstock.engine.placing import check_native_tables
+from penstock.engine.placing import check_native_lines, check_native_tables
 from penstock.rewrite import rewrite_views
 from penstock.steps.announcing import (
     Keeper,
@@ -193,6 +193,7 @@ class Stepper:
         emissions = {name.lower(): emission_of(typed.views[name.lower()], typed) for name in wanted.added}
         earlier = list(engine.installed)
         check_native_tables(typed)
+        check_native_lines(typed, {name: emission.goes_by for name, emission in emissions.items()})
         self._widen(wanted)
         filled = () if wanted.filled is None else wanted.filled.names
         added = [name for name in wanted.added if name.lower() not in filled]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from penstock.catalog.model import Catalog
-from penstock.cli.options import format_option, option, program_options
+from penstock.catalog.settings import ENGINE
+from penstock.cli.options import engine_option, format_option, option, program_options
 from penstock.cli.programs import program_text, uncollected
 from penstock.cli.reporting import WRONG, note, warn
 from penstock.errors import PenstockError, SqlError
@@ -21,26 +22,31 @@ if TYPE_CHECKING:
 @click.command("check")
 @click.argument("program", nargs=-1, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @program_options
+@engine_option
 @option("--spark", "ask", is_flag=True, help="Start Spark and ask it for what only it can know.")
 @format_option("text", "json")
 @uncollected()
 def command(
-    program: Sequence[str], files: Sequence[str], execute: Sequence[str], dialect: str | None, style: str, *, ask: bool
+    program: Sequence[str], files: Sequence[str], execute: Sequence[str], engine: str | None, **values: Any
 ) -> int:
     """Check a PROGRAM without running it: names, types, cycles, everything that can be known without Spark.
 
-    Functions of which only Spark knows what they take are named.
+    Functions of which only Spark knows what they take are named. With the engine 'native' a program is refused for what
+    needs Spark.
     """
     from penstock.bind.program.compile import compile_program
     from penstock.explain.unjudged import unjudged
     from penstock.outputs.connectors import EXACTLY_ONCE, outlets_of
+    from penstock.pipeline.native_only import check_native_program
     from penstock.pipeline.supported import check_supported
 
     source = program_text(program, files, execute)
+    style, ask = values["style"], values["ask"]
     try:
-        checked = compile_program(source, dialect)
-        catalog = checked.catalog
+        checked = compile_program(source, values["dialect"])
+        catalog = checked.catalog if engine is None else checked.catalog.with_setting(ENGINE, engine)
         check_supported(catalog)
+        check_native_program(catalog)
         _check_streams(checked)
         if ask:
             _ask_spark(catalog)

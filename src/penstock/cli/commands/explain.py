@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.catalog.settings import ENGINE
+from penstock.catalog.settings import ENGINE, NATIVE, engine_of
 from penstock.cli.options import engine_option, format_option, option, program_options
 from penstock.cli.programs import program_text, uncollected
-from penstock.errors import Diagnostic, PenstockError, SqlError, did_you_mean
+from penstock.cli.reporting import warn
+from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError, did_you_mean
+
+if TYPE_CHECKING:
+    from penstock.catalog.model import Catalog
 
 STAGES = ("verdict", "plan", "circuit", "trace", "changelog", "stream")
 
@@ -34,7 +38,8 @@ def command(
 ) -> None:
     """Explain the views of a PROGRAM: incremental or recomputed and why, what kind of changes, key, place, state.
 
-    The place is with Spark on this machine; the stage `circuit` says it of each operator.
+    The place is with Spark on this machine; the stage `circuit` says it of each operator. What the engine 'native'
+    refuses is said behind it.
     """
     from penstock.bind.program.compile import compile_program
     from penstock.engine.foreseeing import foreseen
@@ -53,9 +58,26 @@ def command(
     try:
         if values["analyze"]:
             explain(catalog, view, ("analyze",), source)  # refuses: nothing runs here
+        refused = _refused(catalog)
         if style == "json":
-            click.echo(json.dumps(explain_json(catalog, view, source, foreseen), ensure_ascii=False))
+            said = [item.to_json(source) for item in refused]
+            found = explain_json(catalog, view, source, foreseen) | ({"refused": said} if said else {})
+            click.echo(json.dumps(found, ensure_ascii=False))
         else:
             click.echo(explain(catalog, view, stages, source, placing=foreseen))
+            warn(refused, source)
     except PenstockError as error:
         raise error.with_source(source) from error.__cause__
+
+
+def _refused(catalog: Catalog) -> tuple[Diagnostic, ...]:
+    """The reasons for which the program would not start, with the engine that it asks for."""
+    if engine_of(catalog.settings) != NATIVE:
+        return ()
+    from penstock.pipeline.native_only import check_native_program
+
+    try:
+        check_native_program(catalog)
+    except UnsupportedError as error:
+        return error.diagnostics
+    return ()
