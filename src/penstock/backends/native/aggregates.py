@@ -385,7 +385,7 @@ def _mode(asked: Asked) -> Proven:
     written = asked.form.call if isinstance(asked.form, Aggregated) else asked.form
     value = asked.arguments[0] if asked.arguments else None
     if value is None or asked.distinct or asked.over or written.parts[1:] != (Constant("true", "boolean"),):
-        raise NotProvenError(what=f"the aggregate {shown(asked.form)}")
+        raise NotProvenError(what=f"the aggregate {asked.function}")
     require_compared(value.type)
     if value.type in (*FRACTIONAL, "binary"):
         raise NotProvenError(what=f"mode of {value.type}")
