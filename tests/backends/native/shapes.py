@@ -203,7 +203,7 @@ _GENERATED = {
 }
 STATISTICS = (
     *(f"regr_{name}(n, k)" for name in ("count", "avgx", "avgy", "sxx", "syy", "sxy", "slope", "intercept", "r2")),
-    *("covar_pop(k, n)", "covar_samp(d, n)", "median(k)", "median(m)", "percentile(n, 0.25)", "percentile(k, 1)"),
+    *("covar_pop(k, n)", "covar_samp(m, n)", "median(k)", "median(m)", "percentile(n, 0.25)", "percentile(k, 1)"),
 )
 
 

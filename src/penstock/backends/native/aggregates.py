@@ -304,17 +304,45 @@ def _least(function: str) -> Callable[[Asked], Proven]:
 
 def _spread(function: str) -> Callable[[Asked], Proven]:
     def rule(asked: Asked) -> Proven:
-        asked.of_type(is_numeric)
-        return Proven(asked.call(function, f"CAST({_distinct_key(asked)} AS DOUBLE)"), "double")
+        value = asked.of_type(is_numeric)
+        number = f"CAST({_distinct_key(asked)} AS DOUBLE)"
+        answer = asked.call(function, number)
+        if value.type in FRACTIONAL:  # beside NaN or infinity there is no spread; DuckDB says 0 of one alone
+            odd = asked.call("bool_or", f"NOT isfinite({number})")
+            answer = f"CASE WHEN {odd} AND {answer} IS NOT NULL THEN CAST('NaN' AS DOUBLE) ELSE {answer} END"
+        return Proven(answer, "double")
 
     return rule
 
 
-def _paired(function: str, kind: Type = "double") -> Callable[[Asked], Proven]:
-    """A statistic of pairs of numbers."""
+def _paired(function: str) -> Callable[[Asked], Proven]:
+    """A statistic of pairs of numbers without NaN and infinity, beside which DuckDB and Spark differ."""
 
     def rule(asked: Asked) -> Proven:
-        return Proven(_of_pair(asked, function), kind)
+        _refuse_fractional(asked)
+        return Proven(_of_pair(asked, function), "double")
+
+    return rule
+
+
+def _refuse_fractional(asked: Asked) -> None:
+    kinds = [item.type for item in asked.arguments if item.type in FRACTIONAL]
+    if kinds:
+        raise NotProvenError(what=f"{asked.function} of {kinds[0]}")
+
+
+def _paired_count(asked: Asked) -> Proven:
+    return Proven(_of_pair(asked, "regr_count"), "bigint")
+
+
+def _paired_average(place: int) -> Callable[[Asked], Proven]:
+    """The average of one side; of DECIMALs it is one on Spark."""
+
+    def rule(asked: Asked) -> Proven:
+        found = _of_pair(asked, asked.function)
+        if is_decimal(asked.arguments[place].type):
+            raise NotProvenError(what=f"{asked.function} of {asked.arguments[place].type}")
+        return Proven(found, "double")
 
     return rule
 
@@ -336,6 +364,7 @@ def _correlation(asked: Asked) -> Proven:
 
 def _slope(asked: Asked) -> Proven:
     """REGR_SLOPE: NULL where x never changes."""
+    _refuse_fractional(asked)
     return Proven(f"CASE WHEN {_of_pair(asked, 'regr_sxx')} <> 0 THEN {_of_pair(asked, 'regr_slope')} END", "double")
 
 
@@ -451,9 +480,11 @@ _RULES: dict[str, Callable[[Asked], Proven]] = {
     **dict.fromkeys(["variance", "var_samp"], _spread("var_samp")),
     "stddev_pop": _spread("stddev_pop"),
     "var_pop": _spread("var_pop"),
-    **{name: _paired(name) for name in ("covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_intercept")},
+    **{name: _paired(name) for name in ("covar_pop", "covar_samp", "regr_intercept")},
     **{name: _paired(name) for name in ("regr_r2", "regr_sxx", "regr_sxy", "regr_syy")},
-    "regr_count": _paired("regr_count", "bigint"),
+    "regr_avgy": _paired_average(0),
+    "regr_avgx": _paired_average(1),
+    "regr_count": _paired_count,
     "regr_slope": _slope,
     "corr": _correlation,
     **dict.fromkeys(["median", "percentile"], _percentile),
