@@ -18,6 +18,7 @@ from tests.backends.native.rows import _arrow
 
 from penstock.backends.native.aggregates import AGGREGATES
 from penstock.backends.native.listing import TYPES, Taken, aggregated, windowed
+from penstock.backends.native.lists import LISTS
 from penstock.backends.native.windows import FUNCTIONS
 from penstock.catalog.types import INTEGRAL
 
@@ -42,14 +43,28 @@ VALUES: dict[str, list[Any]] = {
     "timestamp_ntz": _MOMENTS,
     "array<int>": [None, [], [1], [1, None], [2**31 - 1, -5]],
     "struct<x:int>": [None, {"x": 1}, {"x": None}, {"x": -7}],
+    "map<string,int>": [None, [], [("a", 1)], [("a", None), ("b", 2)], [("b", 2), ("a", None)]],
 }
 # What statistics of pairs are asked of: the digits that they lose when numbers are large differ.
 _SMALL = [None, 0, 1, -1, 2, 3, 7]
 _GROUPS, _MOST = 40, 6
 _WIDE = (*INTEGRAL, "decimal(10,2)")
-_STRUCT = pa.struct({"x": pa.int32()})
+_NESTED = {"struct<x:int>": pa.struct({"x": pa.int32()}), "map<string,int>": pa.map_(pa.string(), pa.int32())}
 # FIRST is proven of one row; CORR raises on both where one side never changes, so its groups are large.
 _GROUPED = {"first": "`id`", "corr": "`g` % 4 = 0"}
+# What the binder makes of calls whose answer would depend on the order of rows, and calls that have one.
+_SHAPES = {
+    **{
+        name: f"transform(sort_array({name}(named_struct('v', {{}}))), e -> e.v)"
+        for name in ("collect_list", "array_agg")
+    },
+    "collect_set": "sort_array(collect_set({}))",
+    "mode": "mode({}, true)",
+    "percentile_cont": "percentile_cont(0.25) WITHIN GROUP (ORDER BY {})",
+    "percentile_disc": "percentile_disc(0.25) WITHIN GROUP (ORDER BY {} DESC)",
+    "listagg": "listagg({0}) WITHIN GROUP (ORDER BY {0})",
+    "string_agg": "string_agg({0}) WITHIN GROUP (ORDER BY {0})",
+}
 # Numbers that say something: a share, a number of rows, of buckets.
 _WHOLE = {"percentile": "0.25", "nth_value": "2", "ntile": "3"}
 
@@ -71,7 +86,7 @@ def rows(seed: int) -> pa.Table:
         tame = FINITE if kind in ("float", "double") else _SMALL if name[0] in "cd" and kind in _WIDE else VALUES[kind]
         wild = tame if kind in _WIDE else VALUES[kind]
         values = [draw.choice(wild if group % 4 else tame) for group in groups]
-        found[name] = pa.array(values, _STRUCT if kind == "struct<x:int>" else _arrow(kind))
+        found[name] = pa.array(values, _NESTED.get(kind) or _arrow(kind))
     return pa.table(found)
 
 
@@ -108,9 +123,9 @@ def _aggregates() -> Iterator[Asked]:
                 continue  # a constant never changes
             texts = _arguments(name, taken)
             by = texts[1] if name in ("max_by", "min_by") else None
-            text = f"{name}({', '.join(texts)})"
-            if name in ("listagg", "string_agg"):
-                text += f" WITHIN GROUP (ORDER BY {texts[0]})"
+            if name in LISTS and "<" in taken[0]:
+                continue  # the binder writes them with a comparison of their rows (test_nested_at_work)
+            text = _SHAPES[name].format(texts[0]) if name in _SHAPES else f"{name}({', '.join(texts)})"
             yield Asked(text, name, taken, by, _GROUPED.get(name, "`g`"))
 
 

@@ -13,6 +13,7 @@ from penstock.backends.native.aggregates import AGGREGATES, Calls, aggregated
 from penstock.backends.native.comparing import key
 from penstock.backends.native.expressions.kinds import storage
 from penstock.backends.native.listing import TYPES, page
+from penstock.backends.native.lists import LISTS
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.windows import FUNCTIONS, windowed
@@ -165,7 +166,7 @@ def test_some_aggregates_and_windows_answer_what_spark_answers(both, interpretin
 @pytest.mark.extended
 @pytest.mark.parametrize("suffix", ["", " FILTER (WHERE `b_boolean`)"])
 def test_every_aggregate_answers_what_spark_answers(both, interpreting, suffix):
-    asked = [item for item in calls.aggregates() if not suffix or item.group == "`g`"]
+    asked = [item for item in calls.aggregates() if not suffix or (item.group == "`g`" and item.name not in LISTS)]
     wrong = compared(both, asked, suffix)
     assert not wrong, "\n".join(wrong)
 
