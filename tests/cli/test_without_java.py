@@ -6,6 +6,7 @@ import select
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 from tests.javas import FakeJava
@@ -77,9 +78,13 @@ class Terminal:
         os.write(self._own, text.encode())
 
     def leave(self):
-        """Ctrl-D, and the code with which the process has ended."""
-        self.type("\x04")
-        return self.process.wait(timeout=30)
+        """Ctrl-D until it is taken, as a prompt is seen before it reads; the code with which the process has ended."""
+        last = time.monotonic() + 60
+        while self.process.poll() is None and time.monotonic() < last:
+            self.type("\x04")
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=1)
+        return self.process.poll()
 
     def close(self):
         if self.process.poll() is None:

@@ -204,6 +204,9 @@ pipeline = open_interpreter(sys.argv[1], None, EngineOptions("local[1]", {}, Non
 print(pipeline.expects_spark, flush=True)
 sys.stdin.readline()
 if sys.argv[2] == "interrupted":
+    from penstock.backends.spark.starting import Expected
+    wait = Expected.wait
+    Expected.wait = lambda expected: (print("waits", flush=True), wait(expected))
     pipeline.execute("INSERT INTO t VALUES (1, 'x')")
 """
 
@@ -220,7 +223,8 @@ def test_a_process_that_ends_while_it_begins_leaves_no_jvm(tmp_path, way):
         process.stdin.write("\n")
         process.stdin.flush()
         if way == "interrupted":
-            time.sleep(1.0)
+            assert process.stdout.readline() == "waits\n"
+            time.sleep(0.5)
             process.send_signal(signal.SIGINT)
         began = time.monotonic()
         said = process.communicate(timeout=60)[1]

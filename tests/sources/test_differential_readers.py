@@ -57,7 +57,6 @@ MORE = {
     ("csv", "DOUBLE"): {"nan", "inf", "-inf"},
     ("csv", "BOOLEAN"): {"t", "f", "1", "0", "yes", "no"},
     ("csv", "DATE"): {"20240105"},
-    ("json", "DATE"): {"20240105"},
     ("csv", "DECIMAL(10,2)"): {" 1.5"},
 }
 _PARTS_OF_A_DATE = {"2024-01", "2024", "2024-01-05 00:00:00", "2024-01-05T10:00:00"}
@@ -72,6 +71,7 @@ LESS = {
     ("csv", "TIMESTAMP"): {"2024-02-29 10:11:12 Europe/Berlin"},
     ("json", "TIMESTAMP"): {"2024-02-29 10:11:12 Europe/Berlin"},
 }
+DAYS = "20240105"  # in JSON so many days since 1970 to Spark, a day that Python has no value for
 DEFAULT = ("INT", "STRING", "DATE")
 KINDS = [kind if kind in DEFAULT else pytest.param(kind, marks=pytest.mark.extended) for kind in TEXTS]
 
@@ -131,7 +131,7 @@ def test_csv(spark, tmp_path, kind, end):
 @pytest.mark.parametrize("end", ["\n", pytest.param("\r\n", marks=pytest.mark.extended)])
 def test_json(spark, tmp_path, kind, end):
     bare = kind.startswith(BARE)
-    texts = [text for text in TEXTS[kind] if not bare or text == text.strip()]
+    texts = [text for text in TEXTS[kind] if not (bare and text != text.strip()) and text != DAYS]
     columns = f"n INT, b {kind}"
     values = [text if bare else json.dumps(text, ensure_ascii=False) for text in texts]
     lines = [f'{{"n":{at},"b":{value}}}' for at, value in enumerate(values)]
