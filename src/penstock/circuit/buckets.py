@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type, is_decimal
 from penstock.circuit.partials import decimal_shape
+from penstock.circuit.raised import raising_on_spark, sum_too_long
 from penstock.plan.nodes import Aggregate, AggregateCall, Plan
 from penstock.plan.parsing import parse_scalar
 from penstock.plan.scalar import Scalar, column, quoted, render_scalar
@@ -22,6 +23,7 @@ from penstock.plan.scalar import Scalar, column, quoted, render_scalar
 BUCKETS = 1024
 BUCKET = "__bucket"
 BUCKET_TITLE = "bucket of values"
+_LEAST, _LARGEST = "-9223372036854775808BD", "9223372036854775807BD"
 _SAME = frozenset(["min", "max", "bool_and", "bool_or", "every", "some", "any"])
 _COUNTS = frozenset(["count", "count_if"])
 _PLAIN = frozenset([*INTEGRAL, *TEMPORAL, "string", "boolean"])
@@ -79,9 +81,9 @@ def _taken_apart(call: AggregateCall, name: str, type_of: TypeOf) -> tuple[Aggre
     kind = type_of(call.arguments[0])
     if kind in INTEGRAL:
         wide = f"sum(cast({call.arguments[0].text} as decimal(38,0)))"
-        return replace(call, call=_scalar(_filtered(wide, call), "decimal(38,0)")), _over(
-            "sum", name, call, "cast({} as bigint)"
-        )
+        raising = raising_on_spark(sum_too_long(call.call.text)).replace("{", "{{").replace("}", "}}")
+        shape = f"if({{0}} BETWEEN {_LEAST} AND {_LARGEST}, cast({{0}} as bigint), if({{0}} IS NULL, NULL, {raising}))"
+        return replace(call, call=_scalar(_filtered(wide, call), "decimal(38,0)")), _over("sum", name, call, shape)
     if kind in FRACTIONAL:
         return call, _over("sum", name, call)
     if kind is not None and is_decimal(kind):

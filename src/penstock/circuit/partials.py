@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import FRACTIONAL, Type, is_decimal
+from penstock.circuit.raised import raising_on_spark, sum_too_long
 from penstock.plan.nodes import Aggregate, AggregateCall
 from penstock.plan.scalar import Scalar, quoted
 
@@ -102,9 +103,9 @@ def _partial(call: AggregateCall, name: str, type_of: TypeOf, *, append_only: bo
         return None
     kind = type_of(call.arguments[0])
     if function == "sum":
-        return _sum(value, kind, name, append_only=append_only)
+        return _sum(call, kind, name, append_only=append_only)
     if function in ("avg", "mean"):
-        return _average(value, kind, name, append_only=append_only)
+        return _average(call, kind, name, append_only=append_only)
     if append_only and kind is not None and "variant" not in kind:
         return (Partial(name, value, _RUNNING[function]),), quoted(name)
     return None
@@ -116,7 +117,8 @@ def _count(arguments: tuple[Scalar, ...], name: str) -> Decomposed:
     return (Partial(name, counted),), f"coalesce({quoted(name)}, 0L)"
 
 
-def _sum(value: str, kind: Type | None, name: str, *, append_only: bool) -> Decomposed | None:
+def _sum(call: AggregateCall, kind: Type | None, name: str, *, append_only: bool) -> Decomposed | None:
+    value = call.arguments[0].text
     seen = Partial(f"{name}n", f"if(({value}) IS NULL, 0L, {WEIGHT})")
     some = f"coalesce({quoted(seen.name)}, 0L) <> 0"
     if kind in _SMALL:
@@ -124,7 +126,7 @@ def _sum(value: str, kind: Type | None, name: str, *, append_only: bool) -> Deco
     if kind == "bigint":
         high = Partial(f"{name}h", f"shiftright({value}, 32) * {WEIGHT}")
         low = Partial(f"{name}l", f"(({value}) & {_LIMB - 1}L) * {WEIGHT}")
-        return (seen, high, low), f"if({some}, {_joined(quoted(high.name), quoted(low.name))}, NULL)"
+        return (seen, high, low), f"if({some}, {_joined(quoted(high.name), quoted(low.name), call.call.text)}, NULL)"
     if kind is not None and is_decimal(kind):
         return _decimal_sum(value, kind, seen, name)
     if kind in FRACTIONAL and append_only:
@@ -133,12 +135,11 @@ def _sum(value: str, kind: Type | None, name: str, *, append_only: bool) -> Deco
     return None
 
 
-def _joined(high: str, low: str) -> str:
-    """The BIGINT of two halves; Spark's overflow error where there is none."""
+def _joined(high: str, low: str, fragment: str) -> str:
+    """The BIGINT of two halves; the error of Spark's sum where there is none."""
     carried = f"({high} + shiftright({low}, 32))"
-    exact = f"cast(cast({high} as decimal(20,0)) * {_LIMB} + {low} as bigint)"
     fits = f"{carried} BETWEEN -2147483648L AND 2147483647L"
-    return f"if({fits}, shiftleft({carried}, 32) + ({low} & {_LIMB - 1}L), {exact})"
+    return f"if({fits}, shiftleft({carried}, 32) + ({low} & {_LIMB - 1}L), {raising_on_spark(sum_too_long(fragment))})"
 
 
 def _decimal_sum(value: str, kind: Type, seen: Partial, name: str) -> Decomposed | None:
@@ -150,10 +151,10 @@ def _decimal_sum(value: str, kind: Type, seen: Partial, name: str) -> Decomposed
     return (seen, Partial(name, weighted)), f"if(coalesce({quoted(seen.name)}, 0L) <> 0, {answer}, NULL)"
 
 
-def _average(value: str, kind: Type | None, name: str, *, append_only: bool) -> Decomposed | None:
+def _average(call: AggregateCall, kind: Type | None, name: str, *, append_only: bool) -> Decomposed | None:
     if kind is None or is_decimal(kind):
         return None  # the rounding of Spark's DECIMAL average is its own; touched groups are recomputed
-    found = _sum(value, kind, name, append_only=append_only)
+    found = _sum(call, kind, name, append_only=append_only)
     if found is None:
         return None
     columns, _ = found

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.backends.native.raised import diagnosed
+import re
+
+from penstock.backends.render import VERSION
 from penstock.backends.reported import Reported, clipped
 from penstock.backends.spark.raised import of_surroundings, reported
+from penstock.circuit.raised import diagnosed
 from penstock.errors import PenstockError
+from penstock.plan.scalar import quoted
 
 
 def report_of(error: Exception) -> Reported | PenstockError | None:
@@ -17,3 +21,9 @@ def report_of(error: Exception) -> Reported | PenstockError | None:
     if raised is not None:
         return Reported("raised", clipped(raised.message.strip()), raised.sqlstate, raised.fragment or None)
     return of_surroundings(error) or reported(error)
+
+
+def without_version(fragment: str) -> str:
+    """A window call without the key that tells the rows before a step from those after it."""
+    version = quoted(VERSION)
+    return re.sub(f", {version}|PARTITION BY {version} ?", "", fragment)

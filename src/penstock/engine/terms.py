@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.proof import NotProvenError, Proven, not_proven
-from penstock.backends.native.raised import diagnosed
 from penstock.backends.native.scalars import proven
 from penstock.backends.reported import clipped
 from penstock.backends.spark.raised import reported
 from penstock.catalog.model import Column, Table
 from penstock.catalog.types import plain_type
+from penstock.circuit.raised import diagnosed
 from penstock.errors import Diagnostic, SqlError
 from penstock.plan.scalar import parsed, quoted, scalar_of
 

@@ -6,6 +6,7 @@ What can be left out is a row of a table's change (all that are equal to it with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 
 import pyarrow as pa
@@ -15,6 +16,8 @@ from penstock.backends.columns import python_rows
 from penstock.backends.rows import Key, Row
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
+from penstock.circuit.lineage import operator_of
+from penstock.circuit.operators import OfStep, Operator
 from penstock.engine.installed import InstalledOperator
 from penstock.steps.failures import EvaluationError, translated
 from penstock.steps.intake.fold import Intake
@@ -94,6 +97,23 @@ class FailedStep:
         changed = {name: delta for name, delta in inputs.items() if not delta.is_empty()}
         refused = {self.identity(unit): _LEFT_OUT for unit in missing if unit[0] in self._written}
         return self._error(changed, self._with(self._given.refused.and_also(refused)))
+
+    def descended(self) -> FailedStep:
+        """The same step at the operator whose own work raises: an engine may put it off until another one reads it."""
+        below: InstalledOperator | None = self.place
+        while below is not None:
+            self.place = below
+            circuit = below.installed.circuit
+            inputs = [operator_of(circuit, number) for number in operator_of(circuit, below.number).inputs]
+            failing = (item.number for item in inputs if not isinstance(item, OfStep) and self._fails_at(below, item))
+            number = next(failing, None)
+            below = None if number is None else InstalledOperator(below.installed, number)
+        return self
+
+    def _fails_at(self, place: InstalledOperator, operator: Operator) -> bool:
+        lower = copy(self)
+        lower.place = InstalledOperator(place.installed, operator.number)
+        return lower.error_without(()) is not None
 
     def _input(self, intake: Intake, without: set[int]) -> Delta:
         change = intake.change

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from penstock.backends.reported import Reported, clipped
 from penstock.catalog.model import Catalog, View
-from penstock.engine.reported import report_of
+from penstock.catalog.types import Type
+from penstock.circuit.raised import SUM_TOO_LONG, SUM_TOO_WIDE
+from penstock.engine.reported import report_of, without_version
 from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError
-from penstock.plan.nodes import Plan, Recompute
+from penstock.plan.nodes import Aggregate, Plan, Recompute, Window
 from penstock.plan.opaque import filled
 from penstock.plan.scalar import Scalar, quoted
 from penstock.steps.interrupts import interrupt_behind
 
 EVALUATION_ERROR = "EVALUATION_ERROR"
+_NARROW = ("tinyint", "smallint", "int")  # no table has the rows whose sum is too long
+_SUMS = {SUM_TOO_LONG: "bigint", SUM_TOO_WIDE: "decimal"}  # what the sums of one type say, and how that type begins
 
 
 class EvaluationError(DataError):
@@ -85,7 +89,11 @@ def _refused(error: Reported, catalog: Catalog) -> PenstockError:
 
 def _raised(message: str, state: str | None, fragment: str | None, catalog: Catalog) -> EvaluationError:
     """The error of an expression that has raised, with its view and its place."""
+    fragment = None if fragment is None else without_version(fragment)
     view, scalar = _place(fragment, catalog) if fragment else (None, None)
+    if scalar is None and message in _SUMS and (not fragment or fragment.startswith("sum(")):
+        view, scalar = _only_sum(_SUMS[message], catalog)
+        fragment = None if scalar is None else scalar.text
     where = f"view {view.name}: " if view is not None else ""
     what = f" in {scalar.text if scalar is not None else fragment}" if fragment else ""
     diagnostic = Diagnostic(
@@ -99,20 +107,49 @@ def _raised(message: str, state: str | None, fragment: str | None, catalog: Cata
 
 def _bare(text: str) -> str:
     """An expression without what rewriting changes in it: qualified names, quotes, parentheses, spaces."""
-    return re.sub(r"[\s()]", "", re.sub(r"`(?:[^`]*\.)?([^`]*)`", r"\1", text)).lower()
+    return _close(re.sub(r"`(?:[^`]*\.)?([^`]*)`", r"\1", text))
+
+
+def _close(text: str) -> str:
+    """An expression without parentheses and spaces."""
+    return re.sub(r"[\s()]", "", text).lower()
+
+
+def _only_sum(kind: Type, catalog: Catalog) -> tuple[View | None, Scalar | None]:
+    """The one sum of a type that the views have; Spark tells no place of a sum, which names it where there is one."""
+    sums: list[tuple[View, Scalar]] = []
+    for view in catalog.views.values():
+        for node in view.plan.walk() if view.plan is not None else ():
+            made = [call for _, call in node.aggregates] if isinstance(node, Aggregate) else []
+            calls = [call.call for call in made if call.arguments[:1] and call.arguments[0].type not in _NARROW]
+            calls += [call for _, call in node.calls] if isinstance(node, Window) else []
+            found = [call for call in calls if (call.type or kind).startswith(kind)]
+            sums += [(view, call) for call in found if call.text.startswith("sum(")]
+    return sums[0] if len(sums) == 1 else (None, None)
 
 
 def _place(fragment: str, catalog: Catalog) -> tuple[View | None, Scalar | None]:
-    """The view whose plan has the expression that failed."""
-    fragment = _bare(fragment)
+    """The view whose plan has the expression that failed: under the very names, if there is one, else under any."""
+    for read in (_close, _bare):
+        found = _place_of(read(fragment), read, catalog)
+        if found is not None:
+            return found
+    return None, None
+
+
+def _place_of(fragment: str, read: Callable[[str], str], catalog: Catalog) -> tuple[View | None, Scalar | None] | None:
+    """The view and the expression in it that has the fragment; one whose place in the SQL is known, if there is one."""
+    unknown: tuple[View, Scalar] | None = None
     for view in catalog.views.values():
         for node in view.plan.walk() if view.plan is not None else ():
-            if isinstance(node, Recompute) and fragment in _bare(filled(node.text, [""] * len(node.relations))):
-                return view, None
+            if isinstance(node, Recompute) and fragment in read(filled(node.text, [""] * len(node.relations))):
+                return unknown or (view, None)
             for scalar in scalars(node):
-                if fragment in _bare(scalar.text):
-                    return view, scalar
-    return None, None
+                if fragment in read(scalar.text):
+                    if scalar.span is not None:
+                        return view, scalar
+                    unknown = unknown or (view, scalar)
+    return unknown
 
 
 def scalars(value: Any) -> Iterator[Scalar]:

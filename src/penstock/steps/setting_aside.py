@@ -81,7 +81,7 @@ class _Search:
     @cached_property
     def step(self) -> FailedStep:
         """The step, taken apart."""
-        return FailedStep(self.state, self.given, self.state.engine.failed)
+        return FailedStep(self.state, self.given, self.state.engine.failed).descended()
 
     @cached_property
     def _units(self) -> list[Unit]:

@@ -11,9 +11,9 @@ from tests.backends.native import rows
 
 from penstock.backends.native.expressions.kinds import storage
 from penstock.backends.native.proof import NotProvenError, Proven
-from penstock.backends.native.raised import diagnosed
 from penstock.backends.native.scalars import proven
 from penstock.backends.spark.raised import fragment_of, message_of
+from penstock.circuit.raised import diagnosed
 from penstock.errors import PenstockError
 from penstock.plan.scalar import parsed
 from penstock.plan.writing import text_of

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import random
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
+from pyspark.errors import PySparkException
 
 import penstock
 from penstock.backends.native import collecting, trace
@@ -178,6 +180,109 @@ def test_what_raises_is_said_as_on_spark_and_leaves_no_trace(interpreting, view,
             after = changes(pipeline, [{"u": [(5, 5)]}, {"t": [(1, -5, 1.0, "5")]}])
             said.append((found.code, found.message, found.span, found.sqlstate, before, after))
     assert said[0] == said[1]
+
+
+LONG = "long overflow. Use 'try_add' to tolerate overflow and return NULL instead."
+# Sums whose answer has no room, each with the sentence and the part of it that is named; `{t}` is a table of its own.
+OVERFLOWING = (
+    ("SELECT k, sum(x) AS q, avg(x) AS a, count(*) AS n FROM {t} GROUP BY k", LONG, "sum(x)"),
+    ("SELECT sum(x) AS q FROM {t}", LONG, "sum(x)"),
+    ("SELECT sum(x) AS q, max(x) AS m FROM {t}", LONG, "sum(x)"),
+    ("SELECT k, sum(x) FILTER (WHERE i > 1) + 1 AS q FROM {t} GROUP BY k", LONG, "sum(x) FILTER (WHERE i > 1)"),
+    ("SELECT k, sum(x) AS q FROM {t} GROUP BY k HAVING sum(x) > 5 ORDER BY q LIMIT 1", LONG, "sum(x)"),
+    ("SELECT k, (SELECT sum(x) FROM {t} u WHERE u.k = o.k) AS q FROM {t} o", LONG, "sum(x)"),
+    ("SELECT k, sum(x + i) AS q FROM {t} GROUP BY k", LONG, "x + i"),
+    (
+        "SELECT k, sum(d) AS q FROM {t} GROUP BY k",
+        "Overflow in sum of decimals. Use 'try_sum' to tolerate overflow and return NULL instead.",
+        "sum(d)",
+    ),
+    (
+        "SELECT k, sum(d) OVER (PARTITION BY k) AS q FROM {t}",
+        "199999999999999999999999999999999999996 cannot be represented as Decimal(38, 0).",
+        "sum(d) OVER (PARTITION BY k)",
+    ),
+)
+# Those whose place Spark does not tell: it is told as long as no other sum may be meant.
+ALONE = (
+    ("SELECT k, sum(DISTINCT x) AS q FROM {t} GROUP BY k", LONG, "sum(DISTINCT x)"),
+    ("SELECT k, sum(x) AS q, stddev(i) AS l FROM {t} GROUP BY k", LONG, "sum(x)"),
+    ("SELECT k, sum(x) OVER (PARTITION BY k) AS q FROM {t}", LONG, "sum(x) OVER (PARTITION BY k)"),
+)
+NEVER = "SELECT k, try_sum(x) AS q, avg(x) AS a, sum(i) AS i, sum(e) AS e FROM {t} GROUP BY k"
+
+
+@pytest.mark.parametrize("views", [OVERFLOWING, *((item,) for item in ALONE)])
+def test_a_sum_without_room_is_said_as_on_spark(interpreting, views):
+    """The sentence is that of Spark's batch; the place is that of the call."""
+    names = [f"t{number}" for number in range(len(views))]
+    columns = "k INT, x BIGINT, i INT, d DECIMAL(38,0), e DECIMAL(18,2)"
+    program = "".join(f"CREATE TABLE {name} ({columns});" for name in [*names, "fine"])
+    for name, (view, _, _) in zip(names, views, strict=True):
+        program += f"CREATE VIEW v_{name} AS {view.format(t=name)};"
+    program += f"CREATE VIEW never AS {NEVER.format(t='fine')};"
+    largest, wide, cents = 2**63 - 1, Decimal(10**38 - 2), Decimal(10**18 - 1) / 100
+    first = (1, largest, 1, wide, cents)
+    twice = [(1, largest, 2, wide, cents), (1, largest - 1, 3, wide, cents)]
+    said = []
+    for engine in ("spark", "auto"):
+        with penstock.Pipeline(program, spark=interpreting, engine=engine) as pipeline:
+            told = [pipeline.step({"fine": [first, *twice]})["never"].rows]
+            for name, (_, sentence, part) in zip(names, views, strict=True):
+                pipeline.step({name: [(2, 7, 1, Decimal(3), Decimal(1))]})
+                with pytest.raises(DataError) as raised:
+                    pipeline.step({name: twice})
+                (found,) = raised.value.diagnostics
+                assert (found.code, found.sqlstate) == ("EVALUATION_ERROR", "22003")
+                assert found.message.startswith(f"view v_{name}: {sentence} in "), found.message
+                assert program[found.span.start : found.span.end] == part
+                told += [found.message, found.span, pipeline.step({name: [(2, -7, 1, Decimal(-3), Decimal(1))]})]
+            said.append(list(map(repr, told)))
+            assert pipeline.verify(f"v_{names[0]}")
+            if engine == "auto":
+                assert places(pipeline)[1] == ["the aggregate try_sum"]
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(("view", "sentence", "_part"), [*OVERFLOWING, *ALONE])
+def test_batch_says_that_sentence(interpreting, view, sentence, _part):
+    frame = interpreting.createDataFrame(
+        [(1, 2**63 - 1, 2, Decimal(10**38 - 2)), (1, 2**63 - 2, 3, Decimal(10**38 - 2))],
+        "k INT, x BIGINT, i INT, d DECIMAL(38,0)",
+    )
+    frame.createOrReplaceTempView("summed")
+    with pytest.raises(PySparkException) as raised:
+        interpreting.sql(view.format(t="summed")).collect()
+    assert sentence in str(raised.value)
+    assert raised.value.getSqlState() == "22003"
+
+
+@pytest.mark.parametrize(
+    ("view", "gone"),
+    [
+        ("SELECT k, sum(x) AS q FROM t GROUP BY k", {3, 4}),
+        ("SELECT k, sum(x) AS q FROM t GROUP BY k ORDER BY q LIMIT 1", {3, 4}),
+        ("SELECT a.k, a.q, u.y FROM (SELECT k, sum(x) AS q FROM t GROUP BY k) a JOIN u ON a.k = u.k", {3, 4}),
+        ("SELECT id, 12 DIV (x - 5) AS q FROM t WHERE k = 1", {2}),
+        ("SELECT id, CASE WHEN k = 2 THEN 12 DIV (id - 4) END AS q FROM t", {4}),
+    ],
+)
+def test_the_same_rows_are_set_aside_as_on_spark(interpreting, tmp_path, view, gone):
+    rows = [(1, 1, 4), (2, 1, 5), (3, 2, 2**62), (4, 2, 2**62), (5, 3, 7)]
+    (tmp_path / "1.json").write_text("".join(json.dumps({"id": i, "k": k, "x": x}) + "\n" for i, k, x in rows))
+    program = f"""
+    CREATE TABLE t (id INT, k INT, x BIGINT) WITH ('connector' = 'files', 'path' = '{tmp_path}', 'format' = 'json');
+    CREATE TABLE u (k INT, y INT); CREATE VIEW v AS {view};
+    """
+    found = []
+    for engine in ("spark", "native"):
+        with penstock.Pipeline(program, spark=interpreting, engine=engine) as pipeline:
+            pipeline.step({"u": [(1, 1), (2, 2)]})
+            pipeline.run(once=True)
+            aside = [json.loads(row[2]) for row in pipeline.query("SELECT * FROM error_view").rows]
+            assert {json.loads(item["row"])["id"] for item in aside} == gone
+            found.append((sorted(map(str, aside)), sorted(map(repr, pipeline.query("SELECT * FROM v").rows))))
+    assert found[0] == found[1]
 
 
 def test_state_below_the_waterline_goes(interpreting, monkeypatch):

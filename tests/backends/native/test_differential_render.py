@@ -19,11 +19,11 @@ from tests.planning import scalar, scan
 
 from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.proof import NotProvenError
-from penstock.backends.native.raised import diagnosed
 from penstock.backends.native.typing import completed
 from penstock.backends.render import Renderer
 from penstock.backends.spark.dialect import SparkDialect
 from penstock.bind.program.compile import compile_program
+from penstock.circuit.raised import diagnosed
 from penstock.plan.nodes import Aggregate, AggregateCall, Plan
 from penstock.testing.multisets import difference
 

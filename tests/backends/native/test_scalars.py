@@ -4,8 +4,8 @@ import duckdb
 import pytest
 
 from penstock.backends.native.proof import NotProvenError
-from penstock.backends.native.raised import Raised, diagnosed
 from penstock.backends.native.scalars import proven
+from penstock.circuit.raised import Raised, diagnosed
 from penstock.plan.scalar import parsed
 
 TYPES = {

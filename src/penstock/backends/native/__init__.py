@@ -17,7 +17,7 @@
 | kinds        | types as they lie in DuckDB and in Arrow                                    |
 | operators/   | operators at work, a file for each class                                    |
 | proof        | an expression in DuckDB's SQL, and the refusal of one that is not proven    |
-| raised       | errors that DuckDB raises in the place of Spark's, and how they are known   |
+| raised       | errors that DuckDB raises in the place of Spark's                           |
 | scalars      | the proof of a scalar expression of a plan                                  |
 | wide_sums    | sums of DECIMALs of so many digits that they may overflow                   |
 | sketch       | a store without tables, to learn what is proven                             |

@@ -17,14 +17,13 @@ from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.backends.native.raised import Failure, said
 from penstock.backends.native.wide_sums import in_units, of_units, wide_sum
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_numeric
+from penstock.circuit.raised import OUT_OF_RANGE, OVERFLOW, SUM_TOO_LONG, SUM_TOO_WIDE
 from penstock.plan.forms import Aggregated, Call, Case, Constant, Form, Named, Star, called
 from penstock.plan.scalar import scalar_of
 
 Types = Mapping[str, Type | None]
 Reader = Callable[[Form, Types], Proven]
 _DIGITS = 38
-_TOO_LONG = "long overflow. Use 'try_add' to tolerate overflow and return NULL instead."
-_TOO_WIDE = "Overflow in sum of decimals. Use 'try_sum' to tolerate overflow and return NULL instead."
 _NO_DIVISOR = "Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead."
 _SUMMED = _DIGITS - 10  # digits of a DECIMAL whose sum has ten more: no table has the rows to fill these
 
@@ -241,7 +240,7 @@ def _sum(asked: Asked) -> Proven:
     narrow = f"TRY_CAST({total} AS BIGINT)"
     if asked.function == "try_sum":
         return Proven(narrow, "bigint")
-    raised = Failure("ARITHMETIC_OVERFLOW", "22003", said(_TOO_LONG), "").raising
+    raised = Failure(OVERFLOW, OUT_OF_RANGE, said(SUM_TOO_LONG), "").raising
     return Proven(f"CASE WHEN {total} IS NULL OR {narrow} IS NOT NULL THEN {narrow} ELSE {raised} END", "bigint", True)  # noqa: FBT003
 
 
@@ -254,7 +253,7 @@ def _decimal_sum(asked: Asked) -> Proven:
         raise NotProvenError(what=f"{asked.function} of {asked.value.type} over a window")
     if asked.function == "try_sum":
         return Proven(wide_sum(asked.call, asked.value.text, scale, "NULL"), kind)
-    raised = Failure("ARITHMETIC_OVERFLOW", "22003", said(_TOO_WIDE), shown(asked.form)).raising
+    raised = Failure(OVERFLOW, OUT_OF_RANGE, said(SUM_TOO_WIDE), shown(asked.form)).raising
     return Proven(wide_sum(asked.call, asked.value.text, scale, raised), kind, True)  # noqa: FBT003
 
 

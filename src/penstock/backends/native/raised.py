@@ -1,40 +1,13 @@
-"""Errors of expressions: how DuckDB is made to raise one as Spark does, and how it is known again.
+"""Errors of expressions: how DuckDB is made to raise one as Spark does (`circuit.raised` knows it again).
 
-    CASE WHEN b = 0 THEN error('{"penstock": "DIVIDE_BY_ZERO", …}') ELSE a / b END
-
-DuckDB hands the text of `error` on in the message of its exception; it is an object of JSON with the code, the
-SQLSTATE, Spark's sentence, and the expression that Spark names with it.
+CASE WHEN b = 0 THEN error('{"penstock": "DIVIDE_BY_ZERO", …}') ELSE a / b END
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
-_MARK = '{"penstock": '
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """An error of an expression; `fragment` is the part that Spark names, and empty where it names none."""
-
-    code: str
-    sqlstate: str
-    message: str
-    fragment: str = ""
-
-
-def diagnosed(error: BaseException) -> Raised | None:
-    """The error of an expression that DuckDB's exception is about; None for any other exception."""
-    text = str(error)
-    begin = text.find(_MARK)
-    if begin < 0:
-        return None
-    try:
-        found, _ = json.JSONDecoder().raw_decode(text[begin:])
-        return Raised(found["penstock"], found["sqlstate"], found["message"], found["fragment"])
-    except (json.JSONDecodeError, KeyError, TypeError):
-        return None
+from penstock.circuit.raised import Raised
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +22,8 @@ class Failure:
     @property
     def raising(self) -> str:
         """SQL that raises it."""
-        head = json.dumps({"penstock": self.code, "sqlstate": self.sqlstate, "fragment": self.fragment})
-        begin = text_literal(f'{head[:-1]}, "message": ')
+        head = Raised(self.code, self.sqlstate, "", self.fragment).head
+        begin = text_literal(f'{head}, "message": ')
         return f"error({begin} || to_json({self.message}) || '}}')"
 
 

@@ -20,7 +20,7 @@ class Partial:
     """One partial result of a group: its DuckDB type, the aggregate that merges contributions, and how states merge.
 
     `value` is what a row of a change contributes, over the input's columns and `__weight`. `merged` makes a state of
-    two, in which `{0}` is the older.
+    two, in which `{0}` is the older. `checked` is a state `{0}` again, or raises an error for one that cannot be.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Partial:
     value: str
     aggregate: str = "sum"
     merged: str = "{0} + {1}"
+    checked: str = ""
 
 
 class GroupedOperator(NativeOperator):
@@ -89,6 +90,7 @@ class GroupedOperator(NativeOperator):
             after = (
                 f"CASE WHEN __known IS NULL OR {old} IS NULL THEN {new} WHEN {new} IS NULL THEN {old} ELSE {merged} END"
             )
+            after = item.checked.format(f"({after})") or after
             items += [f"{old} AS {quoted('__o_' + name)}", f"{after} AS {quoted('__t_' + name)}"]
         on = " AND ".join(f"s.{group} IS NOT DISTINCT FROM c.{group}" for group in self.groups) or "true"
         state = f"(SELECT *, true AS __known FROM {self.table})"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.backends.native.comparing import require_compared
 from penstock.backends.native.kinds import stored
@@ -18,6 +18,7 @@ from penstock.backends.native.scalars import proven
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
 from penstock.circuit.partials import PRESENT, decimal_shape
+from penstock.circuit.raised import OUT_OF_RANGE, OVERFLOW, SUM_TOO_LONG
 from penstock.plan.nodes import Aggregate, AggregateCall
 
 _RUNNING = {
@@ -54,6 +55,8 @@ def decomposed(node: Aggregate, types: Mapping[str, Type | None]) -> tuple[tuple
         answer = found.answer
         for partial in filtered:
             kept = partials.setdefault((partial.value, partial.aggregate), partial)
+            if partial.checked:  # an average keeps the same total, whatever that is
+                kept = partials[partial.value, partial.aggregate] = replace(kept, checked=partial.checked)
             answer = answer.replace(slot(partial.name), slot(kept.name))
         answers.append(answer)
     return tuple(partials.values()), tuple(answers)
@@ -63,7 +66,7 @@ def _filtered(partial: Partial, call: AggregateCall, types: Mapping[str, Type | 
     if call.filter is None:
         return partial
     value = f"CASE WHEN {proven(call.filter.form, types).text} THEN {partial.value} END"
-    return Partial(partial.name, partial.kind, value, partial.aggregate, partial.merged)
+    return replace(partial, value=value)
 
 
 def _decomposed(call: AggregateCall, name: str, types: Mapping[str, Type | None]) -> Decomposed:
@@ -116,13 +119,23 @@ def _sum(call: AggregateCall, argument: Proven, name: str) -> Decomposed:
     total = _total(argument, name)
     answer = slot(name)
     if argument.type in INTEGRAL:
-        fits = f"{answer} BETWEEN -{_LARGEST} - 1 AND {_LARGEST}"
-        overflow = Failure("ARITHMETIC_OVERFLOW", "22003", said("long overflow."), call.call.text).raising
-        answer = f"CASE WHEN {fits} THEN {answer}::BIGINT ELSE {overflow} END"
+        total = replace(total, checked=_overflowing(call))
+        answer = f"{answer}::BIGINT"
     if is_decimal(argument.type):
         precision, scale = decimal_shape(argument.type)
         answer = f"CAST({answer} AS DECIMAL({min(38, precision + 10)},{scale}))"
     return Decomposed((seen, total), f"CASE WHEN {some} THEN {answer} END")
+
+
+def _overflowing(call: AggregateCall) -> str:
+    """A total that has to be a BIGINT, where it is made: an answer that is read later raises in another operator."""
+    raised = Failure(OVERFLOW, OUT_OF_RANGE, said(SUM_TOO_LONG), call.call.text).raising
+    return f"CASE WHEN {{0}} NOT BETWEEN -{_LARGEST} - 1 AND {_LARGEST} THEN {_escaped(raised)} ELSE {{0}} END"
+
+
+def _escaped(text: str) -> str:
+    """A text that stands in a template as it is."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _average(call: AggregateCall, argument: Proven, name: str) -> Decomposed:
