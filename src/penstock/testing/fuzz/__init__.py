@@ -20,6 +20,7 @@ The life of one round: `tables` makes up a schema, `queries` the views, `changes
 | `check` | runs a program, and compares every view with the oracle after every step |
 | `duck` | asks DuckDB the same |
 | `mirrored` | runs a program with each operator in the other place, and compares the changes |
+| `raising` | programs that may raise: batch and both engines say the same, and set the same rows aside |
 | `plans` | compares bound plans with the text of their queries, in Spark |
 | `reading` | compares bound plans with the text of their queries, in DuckDB |
 | `reduce` | makes a failing program small |

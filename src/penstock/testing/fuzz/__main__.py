@@ -16,6 +16,7 @@ from penstock.testing.fuzz.answers import judged, without_examples
 from penstock.testing.fuzz.check import Checker, Finding
 from penstock.testing.fuzz.plans import Contents
 from penstock.testing.fuzz.programs import Program, Size, random_program
+from penstock.testing.fuzz.raising import RaisingChecker, raising_program
 from penstock.testing.fuzz.reading import Reading
 from penstock.testing.fuzz.reduce import reduced
 from penstock.testing.fuzz.reference import examples, function_names
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _READ = 8  # programs whose plans are read by DuckDB alone, for each that runs
+_RAISING = 2  # one program that may raise after each so many
 _QUERIES = 6  # single queries after each so many programs
 
 
@@ -86,7 +88,29 @@ def _round(checker: Checker, seed: int, size: Size, options: argparse.Namespace)
         _record(checker, program, finding, seed, options)
     if seed % _QUERIES == 0:
         found += _single(checker, seed, options)
+    if seed % _RAISING == 0:
+        found += _raising(checker, seed, options)
     return found + _read(checker, seed)
+
+
+def _raising(checker: Checker, seed: int, options: argparse.Namespace) -> int:
+    """One program that may raise."""
+    given = raising_program(Random(seed))  # noqa: S311 - reproducible, not secret
+    finding = RaisingChecker(checker.spark, checker.tally).check(given)
+    if finding is None:
+        return 0
+    judge = RaisingChecker(checker.spark)
+
+    def fails(candidate: Program) -> bool:
+        other = judge.check(replace(given, program=candidate))
+        return other is not None and other.signature == finding.signature
+
+    small = reduced(given.program, fails, options.reduce)
+    final = judge.check(replace(given, program=small)) or finding
+    path = write_case(options.out, small, final, f"seed_{seed}_raising")
+    what = f"rows {'from files' if given.spares else 'from Python'}, {final.kind}: {final.detail}"
+    sys.stderr.write(f"seed {seed}, a program that may raise, {what}\n{small.sql}-> {path}\n\n")
+    return 1
 
 
 def _read(checker: Checker, seed: int) -> int:

@@ -50,7 +50,7 @@ class Tally:
     """The counts of what a run has seen.
 
     `compared` counts contents that DuckDB was asked for too, `queries` single ones in batch, `plans` those that DuckDB
-    has read alone.
+    has read alone. Of programs that may raise, which are `raising`, `raised` counts steps, and `aside` rows set aside.
     """
 
     programs: int = 0
@@ -59,6 +59,9 @@ class Tally:
     queries: int = 0
     compared: int = 0
     plans: int = 0
+    raising: int = 0
+    raised: int = 0
+    aside: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     used: Counter[str] = field(default_factory=Counter)
 

@@ -74,5 +74,6 @@ def summary(tally: Tally, findings: int) -> str:
     return (
         f"{tally.programs} programs, {tally.views} views, {tally.steps} steps, {tally.queries} single queries, "
         f"{findings} findings\nDuckDB: {tally.compared} contents compared, and {tally.plans} plans with their texts\n"
+        f"{tally.raising} programs that may raise: {tally.raised} steps did, {tally.aside} rows were set aside\n"
         f"not supported: {refused or 'nothing'}\nconstructs (programs with them): {used}"
     )
