@@ -240,7 +240,7 @@ def test_a_sum_without_room_is_said_as_on_spark(interpreting, views):
             said.append(list(map(repr, told)))
             assert pipeline.verify(f"v_{names[0]}")
             if engine == "auto":
-                assert places(pipeline)[1] == []
+                assert not any("try_sum" in why for why in places(pipeline)[1])
     assert said[0] == said[1]
 
 
