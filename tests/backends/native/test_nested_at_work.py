@@ -22,6 +22,7 @@ CREATE TABLE n (
   g MAP<STRING, INT>, h MAP<INT, ARRAY<TIMESTAMP>>
 );
 CREATE TABLE u (k INT, y INT);
+CREATE TABLE l (k INT, a ARRAY<DOUBLE>, g MAP<STRING, INT>) WITH ('append_only' = 'true');
 """
 NESTED = {
     "kept": "SELECT k, a, e, p, g, h FROM n WHERE k > 1",
@@ -46,6 +47,9 @@ NESTED = {
     "exploded_outer": "SELECT k, q, key, value FROM n LATERAL VIEW OUTER posexplode(g) AS q, key, value",
     "exploded_fields": "SELECT k, x, count(*) AS c FROM n LATERAL VIEW inline(e) AS x, y GROUP BY k, x",
     "exploded_chosen": "SELECT k, v FROM n LATERAL VIEW explode(filter(a, i -> i > 0)) AS v",
+    "best_of_log": "SELECT k, a, g FROM l QUALIFY row_number() OVER (PARTITION BY k ORDER BY a DESC) <= 2",
+    "last_of_log": "SELECT k, g, row_number() OVER (PARTITION BY k ORDER BY k) AS r FROM l QUALIFY r <= 3",
+    "ends_of_log": "SELECT k, first(g) AS g, max_by(a, k) AS a FROM l GROUP BY k",
     "united": "SELECT k, a, g FROM n WHERE k > 1 UNION ALL SELECT k, a, g FROM n",
 }
 AT = datetime(2024, 1, 1, 0, 30, tzinfo=UTC)
@@ -84,7 +88,8 @@ def steps_of(seed, count=4):
         new += new[:2]
         there += new
         others = [(chance.choice([None, 1, 2, 3]), chance.randint(0, 3)) for _ in range(2)]
-        yield {"n": [*new, *(("-", row) for row in gone)], "u": others}
+        logged = [(row[0], row[1], row[4]) for row in new]
+        yield {"n": [*new, *(("-", row) for row in gone)], "u": others, "l": logged}
 
 
 def program(views):
@@ -95,7 +100,7 @@ def changes(pipeline, seed):
     found = []
     for step in steps_of(seed):
         change = pipeline.step(step)
-        found.append({name: Counter(map(plain, item.rows)) for name, item in change.items() if name not in ("n", "u")})
+        found.append({name: Counter(map(plain, item.rows)) for name, item in change.items() if name in NESTED})
     return found
 
 
