@@ -19,15 +19,15 @@ import penstock
 TABLES = """
 CREATE TABLE n (
   k INT, a ARRAY<DOUBLE>, e ARRAY<STRUCT<x: INT, `y "z`: STRING>>, p STRUCT<at: TIMESTAMP, m: DECIMAL(8,2), f: FLOAT>,
-  g MAP<STRING, INT>, h MAP<INT, ARRAY<TIMESTAMP>>
+  g ARRAY<ARRAY<INT>>, h STRUCT<z: ARRAY<TIMESTAMP>>
 );
 CREATE TABLE u (k INT, y INT);
-CREATE TABLE l (k INT, a ARRAY<DOUBLE>, g MAP<STRING, INT>) WITH ('append_only' = 'true');
+CREATE TABLE l (k INT, a ARRAY<DOUBLE>, g ARRAY<ARRAY<INT>>) WITH ('append_only' = 'true');
 """
 NESTED = {
     "kept": "SELECT k, a, e, p, g, h FROM n WHERE k > 1",
-    "read": "SELECT k, p.m AS m, p.AT AS at, g['a'] AS ga, element_at(h, 1) AS h, map_keys(g) AS ks FROM n",
-    "made": "SELECT named_struct('k', k, 'p', p) AS s, array(g, g) AS gs, map_entries(h) AS es FROM n",
+    "read": "SELECT k, p.m AS m, p.AT AS at, get(g, 1) AS ga, h.z AS h, size(g) AS ks FROM n",
+    "made": "SELECT named_struct('k', k, 'p', p) AS s, array(g, g) AS gs, named_struct('h', h) AS es FROM n",
     "joined": "SELECT n.k, n.a, n.g, u.y FROM n JOIN u ON n.k = u.k",
     "outer_joined": "SELECT u.y, n.e, n.p, n.g, n.h FROM u LEFT JOIN n ON n.k = u.k",
     "ends": (
@@ -44,7 +44,7 @@ NESTED = {
         "first_value(a) OVER (PARTITION BY k ORDER BY e DESC) AS f, count(*) OVER (PARTITION BY k) AS c FROM n"
     ),
     "exploded": "SELECT k, q, v FROM n LATERAL VIEW posexplode(a) AS q, v",
-    "exploded_outer": "SELECT k, q, key, value FROM n LATERAL VIEW OUTER posexplode(g) AS q, key, value",
+    "exploded_outer": "SELECT k, q, v FROM n LATERAL VIEW OUTER posexplode(g) AS q, v",
     "exploded_fields": "SELECT k, x, count(*) AS c FROM n LATERAL VIEW inline(e) AS x, y GROUP BY k, x",
     "exploded_chosen": "SELECT k, v FROM n LATERAL VIEW explode(filter(a, i -> i > 0)) AS v",
     "best_of_log": "SELECT k, a, g FROM l QUALIFY row_number() OVER (PARTITION BY k ORDER BY a DESC) <= 2",
@@ -64,8 +64,8 @@ VALUES = (
         {"at": AT, "m": None, "f": math.nan},
         {"at": None, "m": Decimal("-3.50"), "f": -0.0},
     ],
-    [None, {}, {"a": 1}, {"a": None, "b": 2}, {"b": 2, "a": None}],
-    [None, {}, {1: [AT, None]}, {2: None, 1: []}],
+    [None, [], [[1]], [[1, None], None], [[], [2]], [None, [None]]],
+    [None, {"z": [AT, None]}, {"z": None}, {"z": []}],
 )
 
 
@@ -115,14 +115,15 @@ def test_oracle_nested_columns_change_as_on_spark(interpreting, seed):
         assert all(here.verify(name) for name in NESTED)
 
 
+@penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_contents_after_retractions_are_those_of_the_query(seed):
-    """In the process alone: what the changes add up to is what the query answers at once."""
-    with penstock.Pipeline(program(NESTED), spark=no_spark, engine="native") as pipeline:
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.extended)])
+def test_contents_after_retractions_are_those_of_the_query(interpreting, seed):
+    """What the changes add up to is what the query answers at once; of rows that go Spark says which there are."""
+    with penstock.Pipeline(program(NESTED), spark=interpreting, engine="native") as pipeline:
         shown = {name: Counter() for name in NESTED}
         for step in steps_of(seed):
             for name, change in pipeline.step(step).items():
@@ -152,3 +153,10 @@ def test_contents_after_retractions_are_those_of_the_query(seed):
 def test_what_compares_nested_values_is_sparks(query):
     with penstock.Pipeline(f"{TABLES} CREATE VIEW v AS {query};", spark=no_spark) as pipeline:
         assert "on Spark, for" in pipeline.explain("v", ["circuit"])
+
+
+def test_a_map_as_a_column_is_sparks():
+    """Two that are equal may have their entries in another order, and a view shows the one that its row has."""
+    text = "CREATE TABLE m (k INT, g MAP<STRING, INT>); CREATE VIEW v AS SELECT k, g FROM m WHERE k > 0;"
+    with penstock.Pipeline(text, spark=no_spark) as pipeline:
+        assert "values of type map<string,int>" in pipeline.explain("v", ["circuit"])

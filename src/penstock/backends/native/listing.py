@@ -220,9 +220,10 @@ of SQL work in the process stands in [What is incremental](incremental.md).
 
 DECIMAL stands for one with ten digits; where an answer would have no room for its digits it is Spark's. "A text in
 quotes" and "a plain number" are constants: a column there is not proven, nor is every constant, such as a pattern or a
-format that only Spark has. A few calls depend on more than types; `explain` says it of each operator. ARRAYs, STRUCTs
-and MAPs of all these types, also within each other, are columns like others, and rows are ordered by them; what tells
-them apart is Spark's, such as `GROUP BY`, `DISTINCT`, a key of a join or `=`. Beside what is here, proven are `CASE`,
+format that only Spark has. A few calls depend on more than types; `explain` says it of each operator. ARRAYs and
+STRUCTs of all these types, also within each other, are columns like others, and rows are ordered by them; what tells
+them apart is Spark's, such as `GROUP BY`, `DISTINCT`, a key of a join or `=`. A MAP is a value within an expression: as
+a column it is Spark's. Beside what is here, proven are `CASE`,
 fields of STRUCTs, `transform` and `filter` with a lambda, literals, and `explode`, `posexplode` and `inline`; and all
 of it with times in UTC.
 
