@@ -31,8 +31,11 @@ ROWS = [
     (2, Decimal("5.5000000000"), Decimal("0.7000000000"), None, Decimal("0.1"), date(2024, 2, 29), None),
     (3, Decimal("9.1000000000"), Decimal("1.1000000000"), Decimal(7), None, None, ""),
 ]
+STDDEV = "SELECT k, STDDEV(CAST(a AS DOUBLE)) AS x, COUNT(*) AS n FROM t GROUP BY k"
 CASES = [
-    (DECIMALS, "false", "SELECT k, a / b AS x, a * n AS y FROM t"),
+    (DECIMALS, "false", "SELECT k, a / b AS x FROM t"),
+    (DECIMALS, "false", "SELECT k, a * n AS x, a + w AS y FROM t"),
+    (DECIMALS, "false", "SELECT k, a / b AS x, CAST(a AS DECIMAL(10, 2)) / CAST(b AS DECIMAL(20, 2)) AS y FROM t"),
     (DECIMALS, "false", "SELECT k, SUM(a / b) AS x, MAX(a / b) AS y, AVG(a * b) AS z FROM t GROUP BY k"),
     (DECIMALS, "false", "SELECT k, a / b AS x FROM t UNION ALL SELECT k, a AS x FROM t WHERE a / b > 0.5"),
     (
@@ -42,13 +45,15 @@ CASES = [
     ),
     (DECIMALS, "false", "SELECT k, SUM(a / b) OVER (PARTITION BY k ORDER BY a) AS x FROM t"),
     ("spark.sql.legacy.literal.pickMinimumPrecision", "false", "SELECT k, n * 2 AS x, w / 3 AS y FROM t"),
+    ("spark.sql.legacy.literal.pickMinimumPrecision", "false", "SELECT k, CAST(a AS DECIMAL(10, 2)) / 3 AS x FROM t"),
+    ("spark.sql.legacy.literal.pickMinimumPrecision", "false", "SELECT k, CAST(a AS DECIMAL(6, 2)) * 2 AS x FROM t"),
     ("spark.sql.legacy.decimal.retainFractionDigitsOnTruncate", "true", "SELECT k, coalesce(n, w) AS x FROM t"),
     (
         "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate",
         "true",
         "SELECT k, n AS x FROM t UNION SELECT k, w AS x FROM t",
     ),
-    (STATISTICS, "true", "SELECT k, STDDEV(CAST(a AS DOUBLE)) AS x, COUNT(*) AS n FROM t GROUP BY k"),
+    (STATISTICS, "true", STDDEV),
     (
         "spark.sql.legacy.timeParserPolicy",
         "LEGACY",
@@ -95,24 +100,23 @@ def meant(interpreting):
     interpreting.catalog.dropTempView("t")
 
 
-def answers(query, spark, *, setting="", **options):
-    """The rows and types of a view in two steps, and of the query itself; the view is what verifies it."""
+def check(query, wanted, spark, *, setting="", **options):
+    """Have a view, in two steps, and the query itself give the rows and types that are wanted, all of it on Spark."""
     with penstock.Pipeline(f"{setting}{TABLE}CREATE VIEW v AS {query};", spark=spark, **options) as pipeline:
         pipeline.step({"t": [*ROWS[:2], ROWS[0]]})
         pipeline.step({"t": [("-", ROWS[0]), *ROWS[2:]]})
-        assert pipeline.verify("v").ok
         whole = pipeline.query(query)
-        found = (told(pipeline.content("v").rows), told(whole.rows), whole.df().dtypes)
+        assert (told(pipeline.content("v").rows), told(whole.rows), whole.df().dtypes) == (wanted[0], *wanted)
+        assert pipeline.verify("v").ok
         assert {item.where for item in pipeline.state()} <= {"spark"}
         assert "all on Spark, for spark.sql." in pipeline.explain("v", ["circuit"])
-    return found
 
 
 @pytest.mark.parametrize(("name", "value", "query"), CASES)
 def test_a_program_that_sets_it_has_sparks_answers(meant, interpreting, name, value, query):
     rows, types = meant(query, name, value)
     assert (rows, types) != meant(query)
-    assert answers(query, interpreting, setting=f"SET {name} = '{value}'; ") == (rows, rows, types)
+    check(query, (rows, types), interpreting, setting=f"SET {name} = '{value}'; ")
     assert meant(query) != (rows, types)
 
 
@@ -129,7 +133,7 @@ def sessions(spark):
 
 @pytest.mark.parametrize("way", ["conf", "given", "a function", "running", "later"])
 def test_a_session_that_has_it_has_sparks_answers(meant, interpreting, way):
-    name, value, query = CASES[0]
+    name, value, query = STATISTICS, "true", STDDEV
     wanted = meant(query, name, value)
     options = sessions(interpreting)[way]
     conf = {name: value} if options.pop("conf", False) else {}
@@ -137,10 +141,9 @@ def test_a_session_that_has_it_has_sparks_answers(meant, interpreting, way):
     try:
         if not conf:
             interpreting.conf.set(name, value)
-        rows, whole, types = answers(query, given, conf=conf)
+        check(query, wanted, given, conf=conf)
     finally:
         interpreting.conf.unset(name)
-    assert (rows, types) == wanted == (whole, types)
 
 
 def test_the_program_goes_before_the_session(meant, interpreting):
@@ -162,7 +165,11 @@ def test_a_session_that_is_set_under_a_pipeline_answers_nothing_until_it_is_back
         pipeline.step({"t": ROWS[:1]})
         interpreting.conf.set(DECIMALS, "false")
         try:
-            for asked in (lambda: pipeline.step({"t": ROWS[1:]}), lambda: pipeline.query(CASES[0][2])):
+            for asked in (
+                lambda: pipeline.step({"t": ROWS[1:]}),
+                lambda: pipeline.query(CASES[0][2]),
+                lambda: pipeline.query(CASES[1][2]),
+            ):
                 with pytest.raises(UnsupportedError) as refused:
                     asked()
                 assert refused.value.code == "SESSION_DIFFERS"
