@@ -163,7 +163,7 @@ def place_text(found: Place, source: str | None = None) -> str:
 
 
 def _why(found: Place, source: str | None) -> str:
-    """What keeps an operator from the process, and where that stands; nothing where it is not that."""
+    """The reason that keeps an operator from the process, and where that stands; nothing where it is not that."""
     return f", for {found.not_proven}{place(found.span, source)}" if found.not_proven else ""
 
 
