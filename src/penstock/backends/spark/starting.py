@@ -41,12 +41,12 @@ class Expected:
         self._beginning = beginning
         self._judged = judged
         self._judgement = threading.Event()
+        self._done = threading.Event()  # a thread whose `join` Ctrl-C has ended says that it is over, and is not
         self._wanted = False
         self._left = False
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name=_NAME, daemon=True)
         atexit.register(self.leave)
-        self._thread.start()
+        threading.Thread(target=self._run, name=_NAME, daemon=True).start()
 
     @property
     def is_wanted(self) -> bool:
@@ -56,7 +56,7 @@ class Expected:
 
     def wait(self) -> None:
         """Wait until it has been begun, or has failed; Ctrl-C ends the waiting, and not the start."""
-        self._thread.join()
+        self._done.wait()
 
     def check(self) -> None:
         """Raise what the start has failed with; the session is its user's from now on, and not left any more."""
@@ -70,9 +70,11 @@ class Expected:
         self._left, last = True, time.monotonic() + _PATIENCE
         logging.getLogger().addFilter(is_no_farewell)
         try:
-            while self._judgement.is_set() and self._thread.is_alive() and time.monotonic() < last:
+            while not self._done.is_set() and time.monotonic() < last:
                 self._beginning.give_up()
-                self._thread.join(_AGAIN)
+                if not self._judgement.is_set():
+                    break  # nothing is begun any more, and the judgement need not be waited for
+                self._done.wait(_AGAIN)
         finally:
             logging.getLogger().removeFilter(is_no_farewell)
         self._beginning.undo()
@@ -87,6 +89,7 @@ class Expected:
             self._error = error
         finally:
             self._judgement.set()
+            self._done.set()
 
 
 def is_no_farewell(record: logging.LogRecord) -> bool:
