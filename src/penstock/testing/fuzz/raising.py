@@ -148,15 +148,15 @@ def _query(dice: Dice, *, decimals: bool) -> str:
 
 
 def _step(dice: Dice, tables: Sequence[Relation], contents: dict[str, list[tuple[Any, ...]]], *, spares: bool) -> Step:
-    """Rows that come, mostly few, so that few of them raise, and rows that go."""
+    """Rows that come, few, so that few of them raise, and one that was there, which goes."""
     operations: list[Operation] = []
+    rows = list(contents["t"])
     for table in tables:
         for _ in range(dice.number(0, 3) if table.name == "t" else dice.number(0, 1)):
             row = tuple(None if dice.often(0.08) else dice.pick(_VALUES[name]) for name, _ in table.columns)
             contents[table.name].append(row)
             operations.append(Operation(table.name, "+", row))
-    rows = contents["t"]
-    if rows and not spares and dice.often(0.3):
+    if rows and not spares and dice.often(0.3):  # a row that comes and goes in one step is evaluated, as in no batch
         operations.append(Operation("t", "-", dice.pick(rows)))
     return Step(operations=tuple(operations))
 
@@ -313,7 +313,7 @@ def contents_of(operations: Sequence[Operation], table: str) -> list[tuple[Any, 
 
 def _possible(step: Step, before: Sequence[Operation]) -> Step:
     """The step without deletions of rows that are not there, since the step that brought them was refused."""
-    rows = contents_of([*before, *(item for item in step.operations if item.kind == "+")], "t")
+    rows = contents_of(before, "t")
     kept = []
     for item in step.operations:
         if item.kind == "-":
