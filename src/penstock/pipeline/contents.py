@@ -96,7 +96,7 @@ class Contents:
         store = engine.process(self.stepper.catalog)
         if store is None:
             not_proven("a program that works on Spark")
-        self._workspace.check_session()
+        engine.check_session()
         return ContentsHere(self.stepper, self._stored, store, self.clock, self.catalog, self.pending, self.past)
 
     def query(self, plan: Plan) -> Relation:
