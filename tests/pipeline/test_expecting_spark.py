@@ -125,7 +125,8 @@ def test_what_is_all_in_the_process_begins_none(opening, text, engine, wanted):
 @pytest.mark.parametrize("name", ["orders", "top_sellers", "deduplicate", "shop/shop"])
 def test_it_is_told_as_the_engine_will_have_it(repository, name):
     text = (repository / "examples" / f"{name}.sql").read_text(encoding="utf-8")
-    with penstock.Pipeline(text, spark=lambda: pytest.fail("it needs Spark"), writes=False) as pipeline:
+    later = penstock.LaterSession(lambda: pytest.fail("it needs Spark"))
+    with penstock.Pipeline(text, spark=later, writes=False) as pipeline:
         assert not needs_spark(pipeline.catalog)
         assert not any(item.needs_spark for item in pipeline._opened().stepper.engine.installed)
 
