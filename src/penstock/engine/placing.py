@@ -155,7 +155,7 @@ def table_on_spark(table: Table) -> Place | None:
 
 
 def _line_on_spark(line: Derived, catalog: Catalog) -> str:
-    """What of a waterline is not proven; nothing of one that is its source's, or that each substream has for itself."""
+    """The part of a waterline that is not proven; nothing of one that is its source's, or each substream's own."""
     from penstock.backends.lines import alone, line_text  # noqa: PLC0415 - 100 ms that `explain` need not wait
 
     if isinstance(line, OfKeys) or alone(line) is not None:

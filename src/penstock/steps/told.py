@@ -51,7 +51,7 @@ def as_told(state: State, changes: Mapping[str, Delta], told: Mapping[str, pa.Ta
         return changes
     again = {view.name.lower() for view in told_views(state.catalog)}
     kept = {name: change for name, change in changes.items() if name not in again}
-    return kept | {name: state.engine.workspace.change(rows) for name, rows in told.items() if name in again}
+    return kept | {name: state.engine.change(rows) for name, rows in told.items() if name in again}
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Differing:
         for name, rows in self.rows.items():
             view = state.catalog.views.get(name)
             if view is not None and [*(column.name for column in view.columns), WEIGHT] == rows.column_names:
-                yield name, state.engine.workspace.change(rows)
+                yield name, state.engine.change(rows)
 
 
 def _negated(rows: pa.Table) -> pa.Table:

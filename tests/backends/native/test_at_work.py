@@ -212,7 +212,13 @@ ALONE = (
 NEVER = "SELECT k, try_sum(x) AS q, avg(x) AS a, sum(i) AS i, sum(e) AS e FROM {t} GROUP BY k"
 
 
-@pytest.mark.parametrize("views", [OVERFLOWING, *((item,) for item in ALONE)])
+@pytest.mark.parametrize(
+    "views",
+    [
+        OVERFLOWING[:4],
+        *(pytest.param(items, marks=pytest.mark.extended) for items in (OVERFLOWING[4:], *((item,) for item in ALONE))),
+    ],
+)
 def test_a_sum_without_room_is_said_as_on_spark(interpreting, views):
     """The sentence is that of Spark's batch; the place is that of the call."""
     names = [f"t{number}" for number in range(len(views))]
@@ -236,7 +242,12 @@ def test_a_sum_without_room_is_said_as_on_spark(interpreting, views):
                 assert (found.code, found.sqlstate) == ("EVALUATION_ERROR", "22003")
                 assert found.message.startswith(f"view v_{name}: {sentence} in "), found.message
                 assert program[found.span.start : found.span.end] == part
-                told += [found.message, found.span, pipeline.step({name: [(2, -7, 1, Decimal(-3), Decimal(1))]})]
+                after = pipeline.step({name: [(2, -7, 1, Decimal(-3), Decimal(1))]})
+                told += [
+                    found.message,
+                    found.span,
+                    {name: sorted(map(repr, item.rows)) for name, item in after.items()},
+                ]
             said.append(list(map(repr, told)))
             assert pipeline.verify(f"v_{names[0]}")
             if engine == "auto":

@@ -180,7 +180,7 @@ def _joined_in_order(rows: SortedRows, asked: Asked, scalar: Reader) -> Proven:
 
 
 def _separator(form: Form | None, asked: Asked) -> Form:
-    """What stands between texts, if that is a text in quotes."""
+    """The separator between texts, if that is a text in quotes."""
     if form is None or not (isinstance(form, Constant) and form.is_text):
         raise NotProvenError(what=f"{asked.function} with a separator that is no text")
     return form

@@ -243,7 +243,7 @@ class RaisingChecker:
         return None
 
     def _each(self, program: Program, before: Sequence[Operation], step: Step) -> set[tuple[str | None, str]]:
-        """What batch says of each new row alone: another engine meets another one first."""
+        """The words of batch for each new row alone: another engine meets another one first."""
         new = [item for item in step.operations if item.kind == "+"][:_MOST_ALONE]
         found = [self._batch(program, [*before, item]) for item in new]
         return {item.general for item in found if item is not None}
@@ -349,6 +349,6 @@ def _put(path: Path, table: Relation, rows: Iterable[tuple[Any, ...]]) -> None:
 
 
 def _seen(pipeline: Pipeline, program: Program) -> dict[str, list[tuple[Any, ...]]]:
-    """What has been set aside, with what was said of it, and the rows of the tables."""
+    """The rows that have been set aside, with what was said of them, and the rows of the tables."""
     relations = ("error_view", *(table.name for table in program.tables))
     return {name: sorted(pipeline.query(f"SELECT * FROM {name}").rows, key=repr) for name in relations}
