@@ -129,9 +129,7 @@ SECTIONS = (
             Construct(
                 "`MIN`, `MAX` of an append-only table", "SELECT customer, MAX(at) AS m FROM clicks GROUP BY customer"
             ),
-            Construct(
-                "every other aggregate", "SELECT customer, percentile(price, 0.5) AS p FROM orders GROUP BY customer"
-            ),
+            Construct("every other aggregate", "SELECT customer, skewness(price) AS p FROM orders GROUP BY customer"),
             Construct(
                 "`hll_…`, `kll_…`, `approx_top_k…`, `histogram_numeric`",
                 "SELECT page, hll_sketch_agg(customer) AS h FROM clicks GROUP BY page",
@@ -153,7 +151,7 @@ SECTIONS = (
                 "`SUM(DISTINCT …)` and others",
                 "SELECT customer, SUM(DISTINCT amount) AS s FROM orders GROUP BY customer",
             ),
-            Construct("every other aggregate without `GROUP BY`", "SELECT percentile(price, 0.5) AS p FROM orders"),
+            Construct("every other aggregate without `GROUP BY`", "SELECT skewness(price) AS p FROM orders"),
             Construct("`HAVING`", "SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer HAVING COUNT(*) > 1"),
             Construct(
                 "`GROUPING SETS`, `CUBE`, `ROLLUP`",
