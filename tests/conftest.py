@@ -25,7 +25,7 @@ settings.register_profile("local", max_examples=20, **_SLOW)
 settings.register_profile("fuzz", max_examples=200, **_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
 
-# "1/4": of the extended tests those of the second quarter alone.
+# "1/6": of the extended tests those of the second sixth alone.
 SHARE = "PENSTOCK_SHARE"
 
 # A command leaves pandas out where nothing has loaded it; here it shares a process with tests that give DataFrames.
