@@ -138,5 +138,5 @@ def test_an_engine_that_fails_is_left_out_with_its_reason(
     figure = measured(spark, generated(0.01, columns()), Runs(0, 1), 0.01)
     assert {line.cells[1] for line in figure.lines} == {"–"}
     assert all(line.cells[0] != "–" for line in figure.lines)
-    assert figure.notes[-1] == "*spark* is left out: error[NO_ROOM]: Java heap space"
+    assert figure.notes[-1] == "*spark* is left out: Java heap space"
     assert sum(len(line.bars) for line in figure.lines) == 2
