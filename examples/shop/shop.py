@@ -208,14 +208,12 @@ def now(asked: psycopg.Connection[Any], traffic: Traffic) -> str:
 def there(asked: psycopg.Connection[Any]) -> bool:
     """True once the pipeline has made its tables."""
     row = asked.execute(
-        "SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest(ARRAY['unpaid', 'best_sellers', 'late_clicks']) name"
+        "SELECT bool_and(to_regclass(t) IS NOT NULL) FROM unnest(ARRAY['unpaid', 'best_sellers', 'late_clicks']) t"
     ).fetchone()
     return bool(row and row[0])
 
 
-def settled(
-    process: subprocess.Popen[bytes], asked: psycopg.Connection[Any], traffic: Traffic
-) -> dict[str, bool]:
+def settled(process: subprocess.Popen[bytes], asked: psycopg.Connection[Any], traffic: Traffic) -> dict[str, bool]:
     """For each answer whether it is the database's own, and those who came late are told of, after all has come."""
     until = time.monotonic() + PATIENCE
     while True:
