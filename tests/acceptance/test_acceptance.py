@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.cases_on_spark import OnSpark, no_session
 
 from penstock.testing.case_run import PASSED, Options, run_case
 from penstock.testing.cases import read_cases
@@ -19,20 +20,8 @@ from penstock.testing.cases import read_cases
 FOLDER = Path(__file__).with_name("cases")
 FILES = sorted(FOLDER.glob("*.yaml"))
 WAITING = yaml.safe_load(Path(__file__).with_name("waiting.yaml").read_text(encoding="utf-8"))
-ON_SPARK = yaml.safe_load(Path(__file__).with_name("on_spark.yaml").read_text(encoding="utf-8"))
+ON_SPARK = OnSpark.beside(Path(__file__))
 CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]
-
-
-def wants_spark(path, case):
-    return case.name in ON_SPARK.get(path.stem, ())
-
-
-def no_session():
-    raise WantedError
-
-
-class WantedError(BaseException):
-    """Spark is asked for; nothing catches this."""
 
 
 def passes_or_waits(path, case, session, engine=None):
@@ -44,14 +33,14 @@ def passes_or_waits(path, case, session, engine=None):
         assert result.status != PASSED, f"it passes: take it from waiting.yaml ({feature})"
 
 
-@pytest.mark.parametrize(("path", "case"), [item for item in CASES if not wants_spark(*item.values)])
+@pytest.mark.parametrize(("path", "case"), [item for item in CASES if not ON_SPARK.has(*item.values)])
 def test_a_case_passes_or_waits(path, case):
     passes_or_waits(path, case, no_session)
 
 
 @pytest.mark.extended
 @pytest.mark.spark
-@pytest.mark.parametrize(("path", "case"), [item for item in CASES if wants_spark(*item.values)])
+@pytest.mark.parametrize(("path", "case"), [item for item in CASES if ON_SPARK.has(*item.values)])
 def test_a_case_that_wants_spark_passes_or_waits(interpreting, path, case):
     passes_or_waits(path, case, lambda: interpreting)
 
@@ -83,5 +72,5 @@ def test_waiting_names_only_cases_that_exist():
 
 def test_those_that_want_spark_are_there():
     known = {path.stem: {case.name for case in read_cases(path)} for path in FILES}
-    for file, names in ON_SPARK.items():
+    for file, names in ON_SPARK.names.items():
         assert set(names) <= known[file]

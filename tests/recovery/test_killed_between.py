@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -218,9 +218,8 @@ def test_a_source_gives_each_row_once(kind: str, name: str, tmp_path: Path, serv
 
 
 def test_every_small_file_is_there_whole_or_as_it_was(tmp_path: Path, service: Service) -> None:
-    ended: Callable[[int], Path] = lambda times: tmp_path / str(times)  # noqa: E731
     for times in range(1, 40):
-        folder = ended(times)
+        folder = tmp_path / str(times)
         folder.mkdir()
         program = program_of(source_of("files", folder, service), output_of("files", folder, service))
         code, _ = run(program, folder, f"file.written:{times}")

@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
+from tests.cases_on_spark import OnSpark, WantedError, no_session
 
 from penstock.testing.case_run import PASSED, Options, run_case
 from penstock.testing.cases import read_cases
@@ -21,17 +21,12 @@ from penstock.testing.recut import can_be_recut, recut
 
 FILES = sorted((Path(__file__).resolve().parent.parent / "cases").glob("*.yaml"))
 CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]
-ON_SPARK = yaml.safe_load(Path(__file__).with_name("on_spark.yaml").read_text(encoding="utf-8"))
+ON_SPARK = OnSpark.beside(Path(__file__))
 VIEW = re.compile(r"\bVIEW\s+(?:IF\s+NOT\s+EXISTS\s+)?[`\"]?(\w+)", re.IGNORECASE)
 
 
-def wants_spark(path, case):
-    """True for a case that wants Spark for something."""
-    return case.name in ON_SPARK.get(path.stem, ())
-
-
-WITHOUT_SPARK = [item for item in CASES if not wants_spark(*item.values)]
-WITH_SPARK = [item for item in CASES if wants_spark(*item.values)]
+WITHOUT_SPARK = [item for item in CASES if not ON_SPARK.has(*item.values)]
+WITH_SPARK = [item for item in CASES if ON_SPARK.has(*item.values)]
 
 
 def says_all(case):
@@ -40,14 +35,6 @@ def says_all(case):
     said = [step.out for step in case.steps] + [step.emit for step in case.steps] + [step.rows for step in case.steps]
     told = {name.lower() for names in (*said, case.expect.emitted, case.expect.rows) for name in names}
     return case.expect.error is not None or views <= told
-
-
-class WantedError(BaseException):
-    """Spark is asked for; nothing catches this."""
-
-
-def no_session():
-    raise WantedError
 
 
 def run_on_spark(request, path, case, engine):
@@ -67,7 +54,7 @@ def test_in_the_process(path, case):
 
 def test_those_that_want_spark_are_there():
     known = {path.stem: {case.name for case in read_cases(path)} for path in FILES}
-    for file, names in ON_SPARK.items():
+    for file, names in ON_SPARK.names.items():
         assert set(names) <= known[file]
 
 

@@ -9,7 +9,8 @@ from typing import Any, Never
 
 from penstock.backends.matching.program import Program
 from penstock.backends.matching.search import Found, Search, searching
-from penstock.backends.matching.values import ALL, MatchError, Raising, row_of, value_of
+from penstock.backends.matching.values import ALL, MatchError, row_of, value_of
+from penstock.circuit.raised import Raised
 
 Answer = tuple[list[int | None], list[Any], list[Any], list[Any]]
 _NEVER = 1 << 62  # the reach of what a row at any time can change
@@ -127,7 +128,7 @@ class _Partition:
 
     def _refuse(self, message: str) -> Never:
         fragment = self.program.written.get("", "")
-        raise MatchError(Raising("MATCH_SKIP", "22000", message, fragment))
+        raise MatchError(Raised("MATCH_SKIP", "22000", message, fragment))
 
 
 def _text(value: Any) -> str | None:

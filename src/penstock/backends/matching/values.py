@@ -6,38 +6,27 @@ NaN is equal to itself and above all others. Whole numbers have the type that th
 
 from __future__ import annotations
 
-import json
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from typing import Any
 
 from penstock.backends.matching.program import Code
+from penstock.circuit.raised import Raised
 
 ALL = ""  # the name under which the rows of all variables are kept
 _RANGES = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
 _EXACT = Context(prec=100)
 
 
-@dataclass(frozen=True, slots=True)
-class Raising:
-    """An error of Spark: its code, SQLSTATE and sentence, and the expression that it is about."""
-
-    code: str
-    sqlstate: str
-    message: str
-    fragment: str = ""
-
-
 class MatchError(ValueError):
-    """An error of a condition or measure, with a text by which `backends.native.raised` knows it again."""
+    """An error of a condition or measure, with the text by which it is known again."""
 
-    def __init__(self, raising: Raising) -> None:
+    def __init__(self, raising: Raised) -> None:
         self.raising = raising
-        found = {"penstock": raising.code, **asdict(raising)}
-        super().__init__(json.dumps({key: value for key, value in found.items() if key != "code"}))
+        super().__init__(raising.told)
 
     def within(self, fragment: str) -> MatchError:
         """The same, of an expression."""
@@ -330,7 +319,7 @@ def _extreme(choose: Callable[..., Any]) -> Callable[..., Value]:
 
 def _fitting(value: int, kind: str) -> int:
     if not -(1 << _RANGES[kind]) <= value < 1 << _RANGES[kind]:
-        raise MatchError(Raising("ARITHMETIC_OVERFLOW", "22003", f"{kind} overflow"))
+        raise MatchError(Raised("ARITHMETIC_OVERFLOW", "22003", f"{kind} overflow"))
     return value
 
 
@@ -343,8 +332,8 @@ def _whole(work: Callable[[int, int], int]) -> Callable[..., Value]:
     return made
 
 
-_BY_ZERO = Raising("DIVIDE_BY_ZERO", "22012", "Division by zero")
-_NO_REST = Raising("REMAINDER_BY_ZERO", "22012", "Remainder by zero")
+_BY_ZERO = Raised("DIVIDE_BY_ZERO", "22012", "Division by zero")
+_NO_REST = Raised("REMAINDER_BY_ZERO", "22012", "Remainder by zero")
 
 
 def _divided(one: float, other: float) -> float:
