@@ -71,6 +71,11 @@ class Outlet:
         weakness = self.connector.weakness_of(self.sink)
         return EXACTLY_ONCE if weakness is None else f"at least once, because {weakness}"
 
+    @property
+    def is_exact(self) -> bool:
+        """True if the target has each step once, whatever happens."""
+        return self.guarantee == EXACTLY_ONCE
+
     def describe(self) -> str:
         """One line on where its changes go, in which form, and how often."""
         by = f" by ({', '.join(self.key)})" if self.form is Form.UPSERT else ""

@@ -21,7 +21,7 @@ from penstock.backends.api import Workspace
 from penstock.catalog.model import Catalog, Table
 from penstock.errors import DataError, Diagnostic, PenstockError, UnsupportedError
 from penstock.failpoints import reach
-from penstock.outputs.connectors import EXACTLY_ONCE, Outlet, outlets_of
+from penstock.outputs.connectors import Outlet, outlets_of
 from penstock.outputs.declared import ON_ERROR, timeout_of
 from penstock.outputs.forms import Form
 from penstock.outputs.receiver import Owner, Receiver, Unreachable, in_use
@@ -193,7 +193,7 @@ class Outlets:
 
     def _warn(self, line: _Line) -> None:
         """Say of an output that it may be given a step twice, before it is given one."""
-        if line.outlet.guarantee != EXACTLY_ONCE:
+        if not line.outlet.is_exact:
             self._tell(OutputAtLeastOnce(line.outlet.describe()))
 
     def _found_again(self, line: _Line, number: int, workspace: Workspace) -> None:

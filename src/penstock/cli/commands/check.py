@@ -36,7 +36,7 @@ def command(
     """
     from penstock.bind.program.compile import compile_program
     from penstock.explain.unjudged import unjudged
-    from penstock.outputs.connectors import EXACTLY_ONCE, outlets_of
+    from penstock.outputs.connectors import outlets_of
     from penstock.pipeline.native_only import check_native_program
     from penstock.pipeline.supported import check_supported
 
@@ -62,7 +62,7 @@ def command(
         warn(catalog.warnings, source)
     for name in unchecked:
         note(f"view {name}: not checked without Spark")
-    weak = [outlet.describe() for outlet in outlets_of(catalog) if outlet.guarantee != EXACTLY_ONCE]
+    weak = [outlet.describe() for outlet in outlets_of(catalog) if not outlet.is_exact]
     for described in weak:
         note(f"output {described}")
     functions = {} if ask else unjudged(catalog)
