@@ -304,7 +304,7 @@ def test_ctrl_c_in_the_middle_of_a_step_leaves_no_trace(pipeline, monkeypatch, p
     pipeline.step({"orders": [(1, "ann", 10)], "clicks": [("a", None)]})
     log = pipeline._execution.stepper.log
 
-    def interrupted(*_):
+    def interrupted(*_, **_named):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:

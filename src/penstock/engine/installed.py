@@ -12,9 +12,11 @@ from penstock.backends import api
 from penstock.backends.api import Runner
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.spark.change import Delta
+from penstock.circuit.lineage import operator_of
 from penstock.circuit.measured import NO_WORK, Work
 from penstock.circuit.operators import Circuit, Cleaned, OfStep, Operator, Source
 from penstock.circuit.places import IN_PROCESS, ON_SPARK, Place
+from penstock.plan.nodes import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -91,6 +93,11 @@ class InstalledOperator:
 
     installed: Installed
     number: int
+
+    @property
+    def node(self) -> Plan:
+        """The plan that it keeps up to date."""
+        return operator_of(self.installed.circuit, self.number).node
 
 
 def levels(circuit: Circuit) -> list[list[Operator]]:

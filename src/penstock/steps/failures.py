@@ -53,10 +53,11 @@ class EvaluationError(DataError):
         return found
 
 
-def translated(error: BaseException, catalog: Catalog) -> BaseException:
+def translated(error: BaseException, catalog: Catalog, at: Plan | None = None) -> BaseException:
     """The error to raise for one that came out of Spark or DuckDB; anything else comes back as it is.
 
-    What is raised on the way out of an interrupted call, such as "job cancelled", is that interrupt.
+    What is raised on the way out of an interrupted call, such as "job cancelled", is that interrupt. `at` is the plan
+    of the operator that was at work, where that is known.
     """
     if isinstance(error, PenstockError) or not isinstance(error, Exception):
         return error
@@ -71,7 +72,7 @@ def translated(error: BaseException, catalog: Catalog) -> BaseException:
     if found.what == "failed":
         return InternalError(Diagnostic("SPARK_FAILED", found.message))
     refused = found.what == "refused"
-    return _refused(found, catalog) if refused else _raised(found.message, found.sqlstate, found.fragment, catalog)
+    return _refused(found, catalog) if refused else _raised(found, catalog, at)
 
 
 def _refused(error: Reported, catalog: Catalog) -> PenstockError:
@@ -87,12 +88,12 @@ def _refused(error: Reported, catalog: Catalog) -> PenstockError:
     return SqlError(found, view.source if view is not None else None)
 
 
-def _raised(message: str, state: str | None, fragment: str | None, catalog: Catalog) -> EvaluationError:
+def _raised(found: Reported, catalog: Catalog, at: Plan | None) -> EvaluationError:
     """The error of an expression that has raised, with its view and its place."""
-    fragment = None if fragment is None else without_version(fragment)
+    message, fragment = found.message, None if found.fragment is None else without_version(found.fragment)
     view, scalar = _place(fragment, catalog) if fragment else (None, None)
     if scalar is None and message in _SUMS and (not fragment or fragment.startswith("sum(")):
-        view, scalar = _only_sum(_SUMS[message], catalog)
+        view, scalar = _only_sum(_SUMS[message], catalog, at)
         fragment = None if scalar is None else scalar.text
     where = f"view {view.name}: " if view is not None else ""
     what = f" in {scalar.text if scalar is not None else fragment}" if fragment else ""
@@ -100,7 +101,7 @@ def _raised(message: str, state: str | None, fragment: str | None, catalog: Cata
         EVALUATION_ERROR,
         f"{where}{message}{clipped(what)}",
         scalar.span if scalar is not None else None,
-        sqlstate=state,
+        sqlstate=found.sqlstate,
     )
     return EvaluationError(diagnostic, view, fragment)
 
@@ -115,17 +116,23 @@ def _close(text: str) -> str:
     return re.sub(r"[\s()]", "", text).lower()
 
 
-def _only_sum(kind: Type, catalog: Catalog) -> tuple[View | None, Scalar | None]:
-    """The one sum of a type that the views have; Spark tells no place of a sum, which names it where there is one."""
-    sums: list[tuple[View, Scalar]] = []
-    for view in catalog.views.values():
-        for node in view.plan.walk() if view.plan is not None else ():
-            made = [call for _, call in node.aggregates] if isinstance(node, Aggregate) else []
-            calls = [call.call for call in made if call.arguments[:1] and call.arguments[0].type not in _NARROW]
-            calls += [call for _, call in node.calls] if isinstance(node, Window) else []
-            found = [call for call in calls if (call.type or kind).startswith(kind)]
-            sums += [(view, call) for call in found if call.text.startswith("sum(")]
+def _only_sum(kind: Type, catalog: Catalog, at: Plan | None) -> tuple[View | None, Scalar | None]:
+    """The one sum of a type that the operator has which raised, or else the views; Spark tells no place of a sum."""
+    views = [view for view in catalog.views.values() if view.plan is not None]
+    sums = [(view, call) for view in views for node in view.plan.walk() for call in _sums_of(node, kind)]
+    own = {call.text for call in _sums_of(at, kind)} if at is not None else set[str]()
+    here = [(view, call) for view, call in sums if call.text in own]
+    if len(own) == 1 and here:
+        return here[0]
     return sums[0] if len(sums) == 1 else (None, None)
+
+
+def _sums_of(node: Plan, kind: Type) -> list[Scalar]:
+    """The sums of a node that may have no room in a type."""
+    made = [call for _, call in node.aggregates] if isinstance(node, Aggregate) else []
+    calls = [call.call for call in made if call.arguments[:1] and call.arguments[0].type not in _NARROW]
+    calls += [call for _, call in node.calls] if isinstance(node, Window) else []
+    return [call for call in calls if (call.type or kind).startswith(kind) and call.text.startswith("sum(")]
 
 
 def _place(fragment: str, catalog: Catalog) -> tuple[View | None, Scalar | None]:

@@ -126,7 +126,8 @@ def abandoned(
     if result is not None:
         result.discard()
     state.engine.release()
-    return translated(error, state.catalog)
+    failed = state.engine.failed
+    return translated(error, state.catalog, None if failed is None else failed.node)
 
 
 def taken_in(state: State, given: StepInput) -> list[Intake]:

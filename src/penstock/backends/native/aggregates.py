@@ -240,7 +240,7 @@ def _sum(asked: Asked) -> Proven:
     narrow = f"TRY_CAST({total} AS BIGINT)"
     if asked.function == "try_sum":
         return Proven(narrow, "bigint")
-    raised = Failure(OVERFLOW, OUT_OF_RANGE, said(SUM_TOO_LONG), "" if asked.over else shown(asked.form)).raising
+    raised = Failure(OVERFLOW, OUT_OF_RANGE, said(SUM_TOO_LONG), "").raising
     return Proven(f"CASE WHEN {total} IS NULL OR {narrow} IS NOT NULL THEN {narrow} ELSE {raised} END", "bigint", True)  # noqa: FBT003
 
 
