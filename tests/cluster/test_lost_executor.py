@@ -93,8 +93,8 @@ def submitted(folder, row):
 def test_the_application_names_what_the_image_has():
     application = yaml.safe_load((EXAMPLE / "application.yaml").read_text())["spec"]
     image = (EXAMPLE / "Dockerfile").read_text()
-    copied = image.partition("COPY ")[2].splitlines()[0].split()
+    *copied, folder = next(line.split()[1:] for line in image.splitlines() if line.startswith("COPY job.py"))
     named = [application["pyFiles"].removeprefix("local://"), application["driverArgs"][0]]
-    assert named == [f"{copied[-1]}{name}" for name in copied[:-1]]
-    assert all((EXAMPLE / name).is_file() for name in copied[:-1])
+    assert named == [f"{folder}{name}" for name in copied]
+    assert all((EXAMPLE / name).is_file() for name in copied)
     assert f"SPARK_VERSION={application['runtimeVersions']['sparkVersion']}" in image
