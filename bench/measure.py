@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.backends.native.memory import machine_memory
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -91,6 +89,8 @@ class Meter:
 
 def jvm_memory() -> str:
     """The memory of the figures' JVM: what figure i needs of it, where the machine has twice as much."""
+    from penstock.backends.native.memory import machine_memory  # the environment of Flink has no Penstock
+
     return "10g" if machine_memory() >= _ROOMY * _GIB else "4g"
 
 

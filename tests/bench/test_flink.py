@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -57,3 +58,8 @@ def test_a_machine_without_flink_says_what_makes_it(monkeypatch: pytest.MonkeyPa
     found, said = _on_flink(tmp_path)
     assert found == {}
     assert "make flink" in said
+
+
+def test_the_job_needs_nothing_of_penstock() -> None:
+    without = "import sys; sys.modules.update(dict.fromkeys(['penstock', 'duckdb', 'sqlglot', 'pyspark']))"
+    subprocess.run([sys.executable, "-c", f"{without}; import bench.nexmark.measure"], check=True)

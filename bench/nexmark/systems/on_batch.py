@@ -12,7 +12,7 @@ from bench.nexmark.answers import Answer, answer_of
 from bench.nexmark.measure import Measured, memory_of
 from bench.nexmark.oracle import batch
 from bench.nexmark.queries import Query
-from bench.nexmark.systems.spark import PLAIN, all_frames, collected, session_for
+from bench.nexmark.systems.spark import all_frames, collected, plain_session
 from bench.nexmark.task import Task
 from penstock.testing.oracle import Oracle
 
@@ -24,7 +24,7 @@ _RUNS = 3
 
 def measured(task: Task) -> Iterator[Measured]:
     """The quickest of a few runs, after one to warm up."""
-    spark = session_for(task, PLAIN)
+    spark = plain_session(task)
     for query in task.queries:
         run(spark, task, query)
         collected(spark)
@@ -37,7 +37,7 @@ def measured(task: Task) -> Iterator[Measured]:
 
 def oracle(task: Task) -> Iterator[Measured]:
     """What is right: over all columns as Penstock orders ties, and last over the determined columns alone."""
-    spark = session_for(task, PLAIN)
+    spark = plain_session(task)
     judge = Oracle(spark, "penstock")
     for query in task.queries:
         catalog = penstock.Pipeline(query.program()).catalog

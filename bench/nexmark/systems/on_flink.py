@@ -45,7 +45,7 @@ def measured(task: Task) -> Iterator[Measured]:
     _write_halves(task.data, full)
     _write_empty(task.data, empty)
     answers = task.scratch / "answers"
-    answers.mkdir()
+    answers.mkdir(exist_ok=True)
     order = {
         "jars": ";".join(path.resolve().as_uri() for path in jars),
         "full": str(full),
@@ -152,7 +152,7 @@ def _write_halves(data: Data, folder: Path) -> None:
 
 def _write_empty(data: Data, folder: Path) -> None:
     for table in (*TABLES, SIDE_INPUT):
-        (folder / table).mkdir(parents=True)
+        (folder / table).mkdir(parents=True, exist_ok=True)
         source = data.side_input() if table == SIDE_INPUT else data.file(table, 0)
         schema = pq.read_schema(source)
         for half in range(_HALVES):

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from bench.nexmark.answers import Answer, answer_of, row_hash
 from bench.nexmark.measure import Measured, memory_of
 from bench.nexmark.queries import Query
-from bench.nexmark.systems.spark import PLAIN, WARMING, Run, collected, repeated, schema_of, session_for, side_input
+from bench.nexmark.systems.spark import WARMING, Run, collected, plain_session, repeated, schema_of, side_input
 from bench.nexmark.task import Task
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ _KEYS: Mapping[str, Sequence[str]] = {
     "q18": ("bidder", "auction"),
 }
 _SETTINGS = {
-    **PLAIN,
     "spark.sql.adaptive.enabled": "false",  # streaming has none
     "spark.sql.streaming.numRecentProgressUpdates": "100000",
     "spark.sql.streaming.statefulOperator.checkCorrectness.enabled": "true",
@@ -78,7 +77,7 @@ class _Sink:
 
 def measured(task: Task) -> Iterator[Measured]:
     """Each query over all files, after one run over the first ones to warm up."""
-    spark = session_for(task, _SETTINGS)
+    spark = plain_session(task, _SETTINGS)
     for query in task.queries:
         folders = {table: folder_of(task, query, table) for table in query.tables}
         run(spark, task, query, {table: _first(task, path, WARMING) for table, path in folders.items()})

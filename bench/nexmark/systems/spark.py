@@ -38,6 +38,14 @@ def session_for(task: Task, conf: Mapping[str, str] | None = None) -> SparkSessi
     return open_session(master=f"local[{CORES}]", conf=settings, app_name=f"nexmark {task.system}")
 
 
+def plain_session(task: Task, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The same as a user of plain Spark has it: some of that is refused of a session for a pipeline."""
+    spark = session_for(task)
+    for name, value in {**PLAIN, **(conf or {})}.items():
+        spark.conf.set(name, value)
+    return spark
+
+
 def schema_of(table: str) -> str:
     """A table's columns in DDL."""
     return ", ".join(f"`{name}` {kind}" for name, kind in COLUMNS[table].items())
