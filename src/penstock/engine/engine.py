@@ -22,10 +22,12 @@ import pyarrow as pa
 from penstock.backends import api
 from penstock.backends.api import Lines, Runner
 from penstock.backends.gates import Gate
+from penstock.backends.native.asked import nobody
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.store import Store
 from penstock.backends.spark.batch import batch_frame, resolve_types, struct_of
 from penstock.backends.spark.change import Delta, all_own
+from penstock.backends.spark.moments import moments_of_texts
 from penstock.backends.spark.operators.arriving import ArrivedRunner, ArrivingRunner
 from penstock.backends.spark.operators.cleaned import CleanedRunner
 from penstock.backends.spark.operators.make import make_runner
@@ -33,7 +35,7 @@ from penstock.backends.spark.typed import SparkTyping
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.reserved import WEIGHT
-from penstock.catalog.settings import memory_limit_of
+from penstock.catalog.settings import NATIVE, engine_of, memory_limit_of
 from penstock.circuit.build import build_circuit
 from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import Profile
@@ -68,6 +70,7 @@ class Engine(Surface):
         self._kept = kept
         self._directory = directory
         self._limit = ""
+        self._alone = False
         self.store: Store | None = None  # where operators work in the process, if any do
         self.clock: datetime | None = None
         self.profiler = Profiler(workspace)
@@ -167,13 +170,18 @@ class Engine(Surface):
         if not wants_process(catalog, local=self.workspace.is_local):
             return None
         limit = memory_limit_of(catalog.settings)
+        self._alone = engine_of(catalog.settings) == NATIVE
         if self.store is None:
             folder = None if self._directory is None else self._directory / "spilled"
-            self.store = Store(folder, limit)
+            self.store = Store(folder, limit, self._asked)
         elif limit != self._limit:
             self.store.limit_memory(limit)
         self._limit = limit
         return self.store
+
+    def _asked(self, kind: str, texts: Sequence[str]) -> Sequence[int | None]:
+        """What Spark says of texts that the process cannot read, unless the program wants none of it."""
+        return nobody(kind, texts) if self._alone else moments_of_texts(self.workspace.spark, kind, texts)
 
     def close(self) -> None:
         """Forget what lies in the process; nothing can be asked of it any more."""

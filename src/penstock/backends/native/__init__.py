@@ -3,6 +3,7 @@
 | module       | what is in it                                                               |
 | ------------ | --------------------------------------------------------------------------- |
 | aggregates   | Spark's aggregates as DuckDB's, with their types and errors                 |
+| asked        | texts that only Spark can tell the time of, asked of it                     |
 | collecting   | traces without what their operator may forget                               |
 | comparing    | values told apart and ordered: in keys, in ORDER BY, as a whole row         |
 | dialect      | DuckDB's SQL for the nodes of plans                                         |
@@ -10,6 +11,7 @@
 | functions    | functions of Penstock that DuckDB calls                                      |
 | generators   | generators: numbered rows for each row, and the elements of lists           |
 | interrupts   | Ctrl-C while DuckDB works                                                   |
+| letters      | letters in the other case, where Spark knows them otherwise                 |
 | lists        | aggregates that the binder has written with sorted lists of rows            |
 | listing      | docs/reference/proven.md: what is proven, as the proofs say                 |
 | memory       | how much memory state may take                                              |

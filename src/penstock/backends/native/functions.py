@@ -8,6 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.backends.matching.function import MATCH, SETTLED, matches_in_arrow, settled_in_arrow
+from penstock.backends.native.asked import ASKED, Ask, nobody
+from penstock.backends.native.asked import in_arrow as asked_in_arrow
+from penstock.backends.native.letters import CAPITAL, SMALL, capital_in_arrow, small_in_arrow
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -15,11 +18,14 @@ if TYPE_CHECKING:
 _MATCHES = "STRUCT(picks INTEGER[], longs BIGINT[], doubles DOUBLE[], texts VARCHAR[])[]"
 
 
-def know_functions(connection: DuckDBPyConnection) -> None:
+def know_functions(connection: DuckDBPyConnection, ask: Ask = nobody) -> None:
     """Tell a connection of the functions. It is closed before Python ends: DuckDB complains of functions left over."""
     functions: tuple[tuple[str, Callable[..., Any], str], ...] = (
         (MATCH, matches_in_arrow, _MATCHES),
         (SETTLED, settled_in_arrow, "INTEGER"),
+        (ASKED, asked_in_arrow(ask), "BIGINT"),
+        (SMALL, small_in_arrow, "VARCHAR"),
+        (CAPITAL, capital_in_arrow, "VARCHAR"),
     )
     options: dict[str, Any] = {"type": "arrow", "null_handling": "special"}
     for name, function, gives in functions:

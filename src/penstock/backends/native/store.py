@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.backends.native.asked import Ask, nobody
 from penstock.backends.native.functions import know_functions
 from penstock.backends.native.interrupts import INTERRUPTS, undivided
 from penstock.backends.native.kinds import from_arrow
@@ -53,8 +54,11 @@ _MOST_PREPARED = 100
 class Store:
     """The tables of one engine: `d1`, … for changes, `t1`, … for state, `a1` and `g1`, … for rows from Arrow."""
 
-    def __init__(self, folder: Path | None = None, memory_limit: str = DEFAULT_MEMORY_LIMIT) -> None:
-        """Rows that do not fit lie in `folder`, which nobody else uses, or in a temporary one."""
+    def __init__(self, folder: Path | None = None, memory_limit: str = DEFAULT_MEMORY_LIMIT, ask: Ask = nobody) -> None:
+        """Rows that do not fit lie in `folder`, which nobody else uses, or in a temporary one.
+
+        Spark is asked by `ask` for what the process cannot tell.
+        """
         with undivided():  # Ctrl-C in the middle of loading DuckDB ends the process by SIGABRT
             import duckdb  # noqa: PLC0415 - 100 ms that `check` need not wait
 
@@ -65,7 +69,7 @@ class Store:
         self.folder = folder
         shutil.rmtree(self.folder, ignore_errors=True)  # what a process that was killed has left
         self._connection = duckdb.connect(":memory:")
-        know_functions(self._connection)
+        know_functions(self._connection, ask)
         self._interrupted, self._without_transaction = duckdb.InterruptException, duckdb.TransactionException
         self._no_room, self._failed = (duckdb.OutOfMemoryException, duckdb.IOException), duckdb.Error
         self.limit_memory(memory_limit)

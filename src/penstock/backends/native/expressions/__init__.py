@@ -14,6 +14,7 @@
 | formats      | times as `date_format` writes them                                              |
 | kinds        | Spark's types as DuckDB's, and types that values have together                  |
 | literals     | constants                                                                       |
+| moments      | texts read as times                                                             |
 | months       | months between times, days of a week, and seconds as texts                      |
 | nested       | structs and arrays                                                              |
 | numerals     | texts read as DOUBLE, FLOAT and DECIMAL                                         |

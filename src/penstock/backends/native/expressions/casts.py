@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from penstock.backends.native.expressions.digits import Digits, digits_of
 from penstock.backends.native.expressions.kinds import RANGE, storage
+from penstock.backends.native.expressions.moments import moment_of_text
 from penstock.backends.native.expressions.numerals import Failing, exact_of_text, fraction_of_text
 from penstock.backends.native.expressions.once import once
 from penstock.backends.native.expressions.texts import (
@@ -253,6 +254,16 @@ def _parsed(parser: Callable[[str, Type], tuple[str, str]]) -> Way:
     return way
 
 
+def _told_moment(wanted: Wanted) -> Attempt:
+    """A text as a time."""
+    value = moment_of_text(wanted.text, wanted.target)
+    if wanted.safe:
+        return Attempt(value)
+    bad, given = _malformed(wanted).raising, f"{wanted.text} IS NOT NULL"
+    text = once([value], lambda known: f"CASE WHEN {known} IS NULL AND {given} THEN {bad} ELSE {known} END")
+    return Attempt(text, raises=True)
+
+
 _WAYS: Mapping[tuple[str, str], Way] = {
     ("whole", "whole"): _whole,
     ("whole", "fractional"): _plain,
@@ -279,6 +290,8 @@ _WAYS: Mapping[tuple[str, str], Way] = {
     ("string", "decimal"): _exact,
     ("string", "boolean"): _parsed(truth_of_text),
     ("string", "date"): _parsed(date_of_text),
+    ("string", "timestamp"): _told_moment,
+    ("string", "timestamp_ntz"): _told_moment,
     ("string", "binary"): lambda wanted: Attempt(f"encode({wanted.text})"),
     ("date", "timestamp"): _plain,
     ("date", "timestamp_ntz"): _plain,

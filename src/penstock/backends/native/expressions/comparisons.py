@@ -8,9 +8,8 @@ from functools import reduce
 from penstock.backends.native.expressions.casts import cast
 from penstock.backends.native.expressions.coercion import alike, as_type, coerced_beside
 from penstock.backends.native.expressions.digits import digits_of, together
-from penstock.backends.native.expressions.kinds import FOLDED
 from penstock.backends.native.expressions.once import in_order, in_turn, once
-from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text
+from penstock.backends.native.expressions.site import Rule, Site, any_raises
 from penstock.backends.native.proof import Proven
 from penstock.catalog.types import FRACTIONAL, is_decimal
 from penstock.plan.writing import text_of
@@ -19,23 +18,8 @@ _SIGNS = {"=": "=", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _NULL_SAFE = {"<=>": "IS NOT DISTINCT FROM", "is distinct from": "IS DISTINCT FROM"}
 
 
-def _unfolded(site: Site) -> Site:
-    """The site with a text in one case as a text, where all that is compared with it is a constant of ASCII."""
-    if FOLDED not in site.types:
-        return site
-    constants = [constant_text(form) for form in site.forms[1:]]
-    if site.types[0] != FOLDED:
-        constants = [constant_text(form) for form in site.forms[:1]]
-    if site.types.count(FOLDED) > 1 or not all(text is not None and text.isascii() for text in constants):
-        site.refuse()
-    proofs = tuple(Proven(item.text, "string", item.raises) for item in site.values)
-    return Site(site.form, site.name, site.forms, proofs, site.said)
-
-
 def comparable(site: Site) -> list[Proven]:
     """Both sides in one type; exact numbers in digits that take all values of both."""
-    if FOLDED in site.types:
-        site.refuse()
     values = [coerced_beside(site, place, site.values[1 - place].type) for place in (0, 1)]
     one, two = (digits_of(value.type) for value in values)
     if is_decimal(values[0].type) and is_decimal(values[1].type) and one is not None and two is not None:
@@ -56,7 +40,7 @@ def equal(site: Site) -> Proven:
 
 def _compared(site: Site, sign: str) -> Proven:
     """Behind a side that is NULL nothing is computed."""
-    values = comparable(_unfolded(site) if sign in ("=", "<>") else site)
+    values = comparable(site)
     text = in_order(values, lambda left, right: f"({left} {sign} {right})")
     return Proven(text, "boolean", any_raises(values))
 
@@ -68,13 +52,12 @@ def compared(site: Site) -> Proven:
 
 def null_safe(site: Site) -> Proven:
     """`<=>` and IS DISTINCT FROM, which always compute both sides."""
-    left, right = comparable(_unfolded(site))
+    left, right = comparable(site)
     return Proven(f"({left.text} {_NULL_SAFE[site.name]} {right.text})", "boolean", any_raises([left, right]))
 
 
 def among(site: Site) -> Proven:
     """IN a list of values, none of which can raise."""
-    site = _unfolded(site)
     if any_raises(site.values[1:]):
         site.refuse("with an item that can raise")
     if any("<" in kind for kind in site.types):
@@ -113,7 +96,7 @@ def _extreme(sign: str) -> Rule:
     """GREATEST and LEAST: of the values that are there; of equal ones the first."""
 
     def rule(site: Site) -> Proven:
-        if {"void", FOLDED} & {*site.types} or any("<" in kind for kind in site.types):
+        if "void" in site.types or any("<" in kind for kind in site.types):
             site.refuse()
         values = alike(site, site.forms, site.values)
         kind = values[0].type

@@ -22,8 +22,6 @@ PLAIN: dict[Type, str] = {
     "timestamp": "TIMESTAMP",
     "timestamp_ntz": "TIMESTAMP",
 }
-# A text in one case, which is no value: it can only be compared with constants of ASCII.
-FOLDED: Type = "string in one case"
 RANGE: dict[Type, tuple[int, int]] = {
     kind: (-(1 << bits), (1 << bits) - 1) for kind, bits in zip(INTEGRAL, (7, 15, 31, 63), strict=True)
 }

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from penstock.backends.native.expressions.casts import cast
-from penstock.backends.native.expressions.kinds import FOLDED
 from penstock.backends.native.expressions.once import once
 from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant
+from penstock.backends.native.letters import CAPITAL, SMALL, locale_that_differs, pattern
 from penstock.backends.native.proof import Proven
 from penstock.backends.native.raised import text_literal
 from penstock.catalog.types import INTEGRAL, Type
+from penstock.plan.forms import Call
 
 _LONGEST = 10_000
 _LONGEST_TEXT = (1 << 31) - 1
-# Letters that become letters of ASCII, and others in DuckDB.
-_LOWER = {"\u0130": "i\u0307"}
-_UPPER = {
-    "\u00df": "SS", "\ufb00": "FF", "\ufb01": "FI", "\ufb02": "FL", "\ufb03": "FFI", "\ufb04": "FFL", "\ufb05": "ST",
-    "\ufb06": "ST",
-}  # fmt: skip
-_FOLDS = {
-    "lower": ("lower", _LOWER), "lcase": ("lower", _LOWER), "upper": ("upper", _UPPER), "ucase": ("upper", _UPPER),
-}  # fmt: skip
+_CASES = {
+    "lower": ("lower", SMALL),
+    "lcase": ("lower", SMALL),
+    "upper": ("upper", CAPITAL),
+    "ucase": ("upper", CAPITAL),
+}
 _DIGESTS = {0: "sha256", 256: "sha256"}
 
 
@@ -92,18 +90,21 @@ def from_any(text: str, place: str, length: str = "2147483647") -> str:
     return f"CASE WHEN {text} IS NULL OR {place} IS NULL OR {length} IS NULL THEN NULL ELSE {kept} END"
 
 
-def _folded(site: Site) -> Proven:
-    """Lower and upper, which are proven where they are compared with constants of ASCII: other letters differ."""
+def _in_case(site: Site) -> Proven:
+    """Lower and upper: letters that DuckDB knows otherwise are put in their place first, where there are any."""
     (value,) = of_types(site, "string")
-    function, letters = _FOLDS[site.name]
+    function, placed = _CASES[site.name]
+    if isinstance(site.forms[0], Call) and site.forms[0].function in _CASES:
+        site.refuse("over another one, which Spark leaves out")
+    locale = locale_that_differs()
+    if locale:
+        site.refuse(f"in the locale {locale}")
 
-    def body(known: str) -> str:
-        text = known
-        for letter, folded in letters.items():
-            text = f"replace({text}, '{letter}', '{folded}')"
-        return f"CASE WHEN strlen({known}) = length({known}) THEN {function}({known}) ELSE {function}({text}) END"
+    def body(text: str) -> str:
+        plain = f"strlen({text}) = length({text}) OR NOT regexp_matches({text}, '{pattern(placed)}')"
+        return f"CASE WHEN {plain} THEN {function}({text}) ELSE {function}({placed}({text})) END"
 
-    return Proven(once([value], body), FOLDED, value.raises)
+    return Proven(once([value], body), "string", value.raises)
 
 
 def joined(site: Site) -> Proven:
@@ -225,7 +226,7 @@ RULES: dict[tuple[str, int | None], Rule] = {
     **{(name, 1): _length for name in ("length", "len", "char_length", "character_length")},
     ("octet_length", 1): _octets,
     **{(name, count): substring for name in ("substring", "substr") for count in (2, 3)},
-    **{(name, 1): _folded for name in _FOLDS},
+    **{(name, 1): _in_case for name in _CASES},
     ("||", 2): joined,
     ("concat", None): joined,
     ("concat_ws", None): _joined_with,

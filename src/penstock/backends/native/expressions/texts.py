@@ -9,14 +9,14 @@ from penstock.backends.native.expressions.kinds import RANGE, storage
 from penstock.catalog.types import Type
 
 # What Spark trims: blanks and control characters of ASCII (`UTF8String.trimAll`).
-_AROUND = r"[\x00-\x20\x7f]*"
+AROUND = r"[\x00-\x20\x7f]*"
 _TRUE, _FALSE = "'t', 'true', 'y', 'yes', '1'", "'f', 'false', 'n', 'no', '0'"
 
 
 def integer_of_text(text: str, target: Type) -> tuple[str, str]:
     """A sign and digits."""
     least, most = RANGE[target]
-    matches = f"regexp_full_match({text}, '{_AROUND}[+-]?[0-9]+{_AROUND}')"
+    matches = f"regexp_full_match({text}, '{AROUND}[+-]?[0-9]+{AROUND}')"
     digits = f"TRY_CAST(regexp_extract({text}, '[+-]?[0-9]+') AS HUGEINT)"
     inside = f"coalesce({digits} BETWEEN {least} AND {most}, FALSE)"
     bad = f"{text} IS NOT NULL AND NOT ({matches} AND {inside})"
@@ -25,21 +25,26 @@ def integer_of_text(text: str, target: Type) -> tuple[str, str]:
 
 def truth_of_text(text: str, _target: Type) -> tuple[str, str]:
     """One of ten words."""
-    word = f"lower(regexp_replace({text}, '^{_AROUND}|{_AROUND}$', '', 'g'))"
+    word = f"lower(regexp_replace({text}, '^{AROUND}|{AROUND}$', '', 'g'))"
     return f"({word} IN ({_TRUE}))", f"{word} NOT IN ({_TRUE}, {_FALSE})"
 
 
 def date_of_text(text: str, _target: Type) -> tuple[str, str]:
     """`yyyy`, `yyyy-m`, `yyyy-m-d`, and anything behind a blank or a T after the day."""
     day = "(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?"
-    pattern = rf"(?s)^{_AROUND}([+-]?[0-9]{{4,7}}){day}{_AROUND}$"
+    pattern = rf"(?s)^{AROUND}([+-]?[0-9]{{4,7}}){day}{AROUND}$"
     written, month, day = (f"regexp_extract({text}, '{pattern}', {group})" for group in (1, 2, 3))
+    value = date_of_parts(written, month, day)
+    return value, f"{text} IS NOT NULL AND {value} IS NULL"
+
+
+def date_of_parts(written: str, month: str, day: str) -> str:
+    """The day of a year with its sign, a month and a day as texts, which may be empty; NULL where there is none."""
     year = f"TRY_CAST({written} AS INTEGER)"
     before = f"CASE WHEN {year} < 1 THEN ' (BC)' ELSE '' END"  # where the year 0 is 1 BC
     counted = padded(f"CASE WHEN {year} < 1 THEN 1 - {year} ELSE {year} END", 4)
     others = " || '-' || ".join(f"lpad(CASE {part} WHEN '' THEN '1' ELSE {part} END, 2, '0')" for part in (month, day))
-    value = f"TRY_CAST({counted} || '-' || {others} || {before} AS DATE)"
-    return value, f"{text} IS NOT NULL AND {value} IS NULL"
+    return f"TRY_CAST({counted} || '-' || {others} || {before} AS DATE)"
 
 
 def year_text(year: str) -> str:
