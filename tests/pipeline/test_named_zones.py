@@ -28,7 +28,7 @@ def test_spark_is_asked_when_a_region_comes(spark):
         pipeline.step({"t": [(3, PARIS), (4, PARIS), (5, "2024-07-29T12:00:00Z")]})
         assert opened
         assert rows(pipeline) == [(1, HERE), (2, None), (3, THERE), (4, THERE), (5, HERE)]
-        with pytest.raises(penstock.PenstockError, match="Europe/Pairs.*malformed"):
+        with pytest.raises(penstock.PenstockError, match=r"Europe/Pairs.*malformed"):
             pipeline.step({"t": [(6, "2024-07-29 12:00:00 Europe/Pairs")]})
         pipeline.step(sql="DELETE FROM t WHERE k = 3")
         assert rows(pipeline) == [(1, HERE), (2, None), (4, THERE), (5, HERE)]
@@ -38,6 +38,6 @@ def test_spark_is_asked_when_a_region_comes(spark):
 def test_a_program_without_spark_says_that_it_cannot_tell():
     with penstock.Pipeline(PROGRAM, engine="native") as pipeline:
         pipeline.step({"t": [(1, "2024-07-29 12:00:00+02:00")]})
-        with pytest.raises(penstock.PenstockError, match="Europe/Paris.*only Spark can tell"):
+        with pytest.raises(penstock.PenstockError, match=r"Europe/Paris.*only Spark can tell"):
             pipeline.step({"t": [(2, PARIS)]})
         assert rows(pipeline) == [(1, THERE)]

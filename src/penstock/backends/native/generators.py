@@ -2,7 +2,7 @@
 
 explode(array(a, b))            CASE __place WHEN 0 THEN a WHEN 1 THEN b END, with places 0 and 1
 explode(sequence(x - 8, x, 2))  x - 8 + 2 * __place, with places 0 to 4: the windows of HOP
-explode(xs)                     unnest(xs)
+explode(xs)                     unnest(xs), also of a sequence of any length
 """
 
 from __future__ import annotations
@@ -67,7 +67,10 @@ def _listed(form: Form, types: Types, scalar: Reader) -> Proven | None:
         return None
     peeled, _ = _peeled(form) if called(form, "explode") else (form, [])
     innermost = called(peeled, "explode", "posexplode", "inline")
-    if innermost is None or called(innermost[0], "array", "sequence"):
+    if innermost is None or called(innermost[0], "array"):
+        return None
+    bounds = called(innermost[0], "sequence")
+    if bounds is not None and _length(bounds) is not None and called(form, "explode"):
         return None
     return scalar(inside[0], types)
 
@@ -179,20 +182,27 @@ def _of_type(form: Form, kind: Type | None, types: Types, scalar: Reader) -> str
 
 
 def _sequence(form: Form, bounds: tuple[Form, ...], types: Types, scalar: Reader) -> Numbered:
-    """`sequence(a, b)` of numbers, and `sequence(x - n, x, step)`: all others may have any length, or fail."""
-    step = 1 if len(bounds) == 2 else _number(bounds[2])  # noqa: PLR2004 - without a step
-    start, stop = bounds[0], bounds[1]
+    """`sequence(a, b)` of numbers, and `sequence(x - n, x, step)`."""
+    step, length = _step(bounds), _length(bounds)
+    first = scalar(bounds[0], types)
+    if length is None or not step or first.type not in _INTEGERS:
+        raise NotProvenError(what=shown(form))
+    text = f"CAST({_FIRST} + {step} * {_PLACE} AS {_INTEGERS[first.type]})"
+    return Numbered(length // step + 1, (Proven(text, first.type),), first)
+
+
+def _step(bounds: tuple[Form, ...]) -> int | None:
+    return 1 if len(bounds) == 2 else _number(bounds[2])  # noqa: PLR2004 - without a step
+
+
+def _length(bounds: tuple[Form, ...]) -> int | None:
+    """The difference of the bounds, where it is the same for all rows; all others may have any length, or fail."""
+    start, stop = bounds[:2]
     before = called(start, "-")
     length = _number(before[1]) if before is not None and len(before) == 2 and before[0] == stop else None  # noqa: PLR2004
     if length is None and _number(start) is not None and _number(stop) is not None:
         length = (_number(stop) or 0) - (_number(start) or 0)
-    if length is None or length < 0 or not step:
-        raise NotProvenError(what=shown(form))
-    first = scalar(start, types)
-    text = f"CAST({_FIRST} + {step} * {_PLACE} AS {_INTEGERS.get(first.type, '')})"
-    if first.type not in _INTEGERS:
-        raise NotProvenError(what=shown(form))
-    return Numbered(length // step + 1, (Proven(text, first.type),), first)
+    return length if length is not None and length >= 0 and (_step(bounds) or 0) > 0 else None
 
 
 _INTEGERS: dict[Type, str] = {"int": "INTEGER", "bigint": "BIGINT"}

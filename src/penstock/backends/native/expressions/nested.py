@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from penstock.backends.native.expressions.arithmetic import overflowed
 from penstock.backends.native.expressions.coercion import alike
-from penstock.backends.native.expressions.kinds import common, storage
+from penstock.backends.native.expressions.kinds import RANGE, common, storage
 from penstock.backends.native.expressions.once import applied, in_order, once
 from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant, whole_value
 from penstock.backends.native.proof import Proven, not_proven, quoted
@@ -16,6 +17,13 @@ from penstock.plan.forms import Call, FieldOf, Form, Named, Reference, called
 _BOUNDS = "The index {index} is out of bounds. The array has {size} elements. Use"
 _GET = "the SQL function `get()` to tolerate accessing element at invalid index and return NULL instead."
 _TRY = "`try_element_at` to tolerate accessing element at invalid index and return NULL instead."
+_NEVER = "Illegal sequence boundaries: {first} to {last} by {step}"
+_LONGEST = 2_147_483_632
+_TOO_LONG = (
+    f"Can't create array with {{count}} elements which exceeding the array size limit {_LONGEST},"
+    " the value of parameter(s) `count` in the function `sequence` is invalid."
+)
+_WITH_STEP = 3
 
 
 def field(form: FieldOf, value: Proven) -> Proven:
@@ -210,19 +218,30 @@ def _array(site: Site) -> Proven:
 
 
 def _sequence(site: Site) -> Proven:
-    """Whole numbers up to one, from a constant below it on: as the windows of HOP are counted."""
-    first, last, step = site.forms
-    below = whole_value(first.arguments[1]) if _is_below(first, last) and isinstance(first, Call) else None
-    if set(site.types) != {"bigint"} or below is None or below < 0 or (whole_value(step) or 0) <= 0:
+    """Whole numbers from one to another, a constant apart: as the windows of HOP are counted."""
+    values = alike(site, site.forms, site.values)
+    kind = values[0].type
+    step = 1 if len(values) < _WITH_STEP else whole_value(site.forms[2])
+    if kind not in ("int", "bigint") or not step:
         site.refuse()
-    text = once(
-        site.values, lambda low, high, by: f"CASE WHEN {low} IS NOT NULL THEN generate_series({low}, {high}, {by}) END"
-    )
-    return Proven(text, "array<bigint>", any_raises(site.values))
+    least, most = RANGE["bigint"]
 
+    def listed(first: str, last: str) -> str:
+        by = str(step) if len(values) == _WITH_STEP else f"CASE WHEN {first} > {last} THEN -1 ELSE 1 END"
+        apart = f"(CAST({last} AS HUGEINT) - CAST({first} AS HUGEINT))"
+        count = f"({apart} // {step})"
+        beyond = overflowed("long overflow. Use 'try_subtract' to tolerate overflow and return NULL instead.", site)
+        never = Failure("_LEGACY_ERROR_TEMP_3243", "", said(_NEVER, first=first, last=last, step=str(step)))
+        many = Failure("COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", "54000", said(_TOO_LONG, count=f"abs({count}) + 1"))
+        outside = f"{first} {'>' if step > 0 else '<'} {last}" if len(values) == _WITH_STEP else "FALSE"
+        numbers = f"generate_series(CAST({first} AS BIGINT), CAST({last} AS BIGINT), CAST({by} AS BIGINT))"
+        return (
+            f"CASE WHEN {first} IS NULL OR {last} IS NULL THEN NULL WHEN {outside} THEN {never.raising}"
+            f" WHEN {apart} NOT BETWEEN {least} AND {most} THEN {beyond.raising}"
+            f" WHEN abs({count}) >= {_LONGEST} THEN {many.raising} ELSE CAST({numbers} AS {storage(kind)}[]) END"
+        )
 
-def _is_below(first: Form, last: Form) -> bool:
-    return isinstance(first, Call) and first.function == "-" and len(first.arguments) > 1 and first.arguments[0] == last
+    return Proven(in_order(values[:2], listed), f"array<{kind}>", raises=True)
 
 
 RULES: dict[tuple[str, int | None], Rule] = {
@@ -239,5 +258,6 @@ RULES: dict[tuple[str, int | None], Rule] = {
     ("named_struct", None): _named_struct,
     ("struct", None): _struct,
     ("array", None): _array,
+    ("sequence", 2): _sequence,
     ("sequence", 3): _sequence,
 }
