@@ -12,11 +12,12 @@ from typing import assert_never
 
 from penstock.backends.native.comparing import directed_sort_key, key, require_compared, sort_key, sorted_by
 from penstock.backends.native.expressions.kinds import storage
+from penstock.backends.native.expressions.once import applied
 from penstock.backends.native.lists import LISTS, Answer, SortedRows, sorted_rows
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.backends.native.raised import Failure, said
 from penstock.backends.native.wide_sums import in_units, of_units, wide_sum
-from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_numeric
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_numeric, struct_fields
 from penstock.circuit.raised import OUT_OF_RANGE, OVERFLOW, SUM_TOO_LONG, SUM_TOO_WIDE
 from penstock.plan.forms import Aggregated, Call, Case, Constant, Form, Named, Star, called
 from penstock.plan.scalar import scalar_of
@@ -166,9 +167,25 @@ def _each_once(asked: Asked) -> Proven:
     """Each value once, in its order."""
     if asked.value.type in FRACTIONAL:
         raise NotProvenError(what=f"{asked.function} of {asked.value.type}, among which are two zeros")
+    if asked.value.type.startswith("struct<"):
+        return _each_struct_once(asked)
     require_compared(asked.value.type)
     values = _list(asked, asked.value.text, asked.order, f"{asked.value.text} IS NOT NULL")
     return Proven(values, f"array<{asked.value.type}>")
+
+
+def _each_struct_once(asked: Asked) -> Proven:
+    """The same of STRUCTs, which are sorted when they have been told apart."""
+    kind = asked.value.type
+    for _, of in struct_fields(kind):
+        if of in FRACTIONAL:
+            raise NotProvenError(what=f"{asked.function} of {kind}, among which are two zeros")
+        require_compared(of)
+    found = _list(asked, asked.value.text, (), f"{asked.value.text} IS NOT NULL")
+    pairs = applied(
+        "list_transform", found, lambda row: f"struct_pack(k := {sort_key([Proven(row, kind)])}, v := {row})"
+    )
+    return Proven(applied("list_transform", f"list_sort({pairs})", lambda pair: f"{pair}.v"), f"array<{kind}>")
 
 
 def _joined_in_order(rows: SortedRows, asked: Asked, scalar: Reader) -> Proven:

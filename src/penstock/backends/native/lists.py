@@ -64,9 +64,10 @@ def listed(call: Call) -> Form:
 
 
 def _each_once(form: Form) -> SortedRows | None:
-    """`sort_array(collect_set(x))`."""
-    core = _core((called(form, "sort_array") or (form,))[0])
-    if core is None or not core.distinct or not called(form, "sort_array") or len(core.call.arguments) != 1:
+    """`sort_array(collect_set(x))`, which has no NULL, so that array_sort has the same order."""
+    collected = called(form, "sort_array", "array_sort")
+    core = _core((collected or (form,))[0])
+    if core is None or not core.distinct or not collected or len(collected) > 1 or len(core.call.arguments) != 1:
         return None
     (value,) = core.call.arguments
     return SortedRows(core, Answer.VALUES, value, (Ordering(value, False, True),))  # noqa: FBT003 - ascending, NULL first

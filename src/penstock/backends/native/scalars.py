@@ -10,7 +10,7 @@ expression raises what Spark raises, and where Spark does not it does not. All t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from penstock.backends.native.expressions import (
@@ -103,7 +103,9 @@ class _Translated:
             case FieldOf():
                 return nested.field(form, self.of(form.argument))
             case Call(function="transform" | "filter", arguments=(values, Lambda(parameters=(name,), body=body))):
-                return nested.mapped(form, self.of(values), lambda item: self._inside(name, item).of(body))
+                return nested.mapped(form, self.of(values), lambda item: self._inside({name: item}).of(body))
+            case Call("aggregate" | "reduce", (values, initial, Lambda((_, _)) as merge, *end)):
+                return self._folded(form, (values, initial), merge, end)
             case Cast():
                 return self._cast(form)
             case Case():
@@ -113,9 +115,27 @@ class _Translated:
             case _:
                 return not_proven(text_of(form))
 
-    def _inside(self, name: str, value: Proven) -> _Translated:
-        """The same walk in the body of a lambda."""
-        return _Translated(self._types, {**self._parameters, name: value})
+    def _inside(self, values: Mapping[str, Proven]) -> _Translated:
+        """The same walk in the body of a lambda, whose parameters have these values."""
+        return _Translated(self._types, {**self._parameters, **values})
+
+    def _folded(self, form: Form, given: tuple[Form, Form], merge: Lambda, end: Sequence[Form]) -> Proven:
+        """Aggregate over the elements of a list."""
+        values, initial = map(self.of, given)
+
+        def merged(known: Proven, item: Proven) -> Proven:
+            one, other = merge.parameters
+            return self._inside({one: known, other: item}).of(merge.body)
+
+        def ended(known: Proven) -> Proven:
+            if not end:
+                return known
+            last = end[0]
+            if not isinstance(last, Lambda) or len(last.parameters) != 1:
+                not_proven(text_of(form))
+            return self._inside({last.parameters[0]: known}).of(last.body)
+
+        return nested.folded(form, values, initial, merged, ended)
 
     def _column(self, form: Reference) -> Proven:
         kind = self._types.get(form.name)
@@ -132,7 +152,9 @@ class _Translated:
         known = None if text is None else read(text, form.type) if form.type in _MOMENTS else None
         if known is not None:
             return known
-        storage(form.type)
+        stored = storage(form.type)
+        if form.argument == Call("array", ()) and form.type.startswith("array<"):
+            return Proven(f"CAST([] AS {stored})", form.type)
         return cast(self.of(form.argument), form.type, text_of(form), safe=form.safe)
 
     def _case(self, form: Case) -> Proven:

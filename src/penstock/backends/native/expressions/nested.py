@@ -7,12 +7,13 @@ from collections.abc import Callable
 from penstock.backends.native.expressions.arithmetic import overflowed
 from penstock.backends.native.expressions.coercion import alike
 from penstock.backends.native.expressions.kinds import RANGE, common, storage
-from penstock.backends.native.expressions.once import applied, in_order, once
+from penstock.backends.native.expressions.once import applied, in_order, once, reduced
 from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant, whole_value
 from penstock.backends.native.proof import Proven, not_proven, quoted
 from penstock.backends.native.raised import Failure, said, text_literal
-from penstock.catalog.types import FRACTIONAL, INTEGRAL, split_types, struct_fields, struct_type
-from penstock.plan.forms import Call, FieldOf, Form, Named, Reference, called
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, is_decimal, split_types, struct_fields, struct_type
+from penstock.plan.forms import Call, Constant, FieldOf, Form, Named, Reference, called
+from penstock.plan.writing import text_of
 
 _BOUNDS = "The index {index} is out of bounds. The array has {size} elements. Use"
 _GET = "the SQL function `get()` to tolerate accessing element at invalid index and return NULL instead."
@@ -24,6 +25,7 @@ _TOO_LONG = (
     " the value of parameter(s) `count` in the function `sequence` is invalid."
 )
 _WITH_STEP = 3
+_SORTED = frozenset([*INTEGRAL, *FRACTIONAL, *TEMPORAL, "boolean", "string", "binary"])
 
 
 def field(form: FieldOf, value: Proven) -> Proven:
@@ -48,6 +50,35 @@ def mapped(form: Form, values: Proven, body: Callable[[Proven], Proven]) -> Prov
     given = f"array<{made.type}>" if form.function == "transform" else values.type
     storage(given)
     return Proven(text, given, values.raises or made.raises)
+
+
+def folded(
+    form: Form,
+    values: Proven,
+    initial: Proven,
+    merged: Callable[[Proven, Proven], Proven],
+    ended: Callable[[Proven], Proven],
+) -> Proven:
+    """Aggregate with a lambda of what there is and the next element, and one of what there is at the end."""
+    if not values.type.startswith("array<"):
+        not_proven(f"a lambda over {values.type}")
+    element = values.type[6:-1]
+    made = merged(Proven("NULL", initial.type), Proven("NULL", element))
+    if made.type != initial.type:
+        not_proven(f"{text_of(form)}, which makes a {made.type} of a {initial.type}")
+    start = f"CAST({initial.text} AS {storage(initial.type)})"
+
+    def body(known: str, item: str) -> str:
+        found = merged(Proven(known, initial.type), Proven(item, element)).text
+        return f"CAST({found} AS {storage(initial.type)})"
+
+    given = once([values], lambda items: f"CASE WHEN {items} IS NOT NULL THEN {reduced(items, start, body)} END")
+    end = ended(Proven("NULL", initial.type))
+    text = once(
+        [given], lambda known: f"CASE WHEN {known} IS NOT NULL THEN {ended(Proven(known, initial.type)).text} END"
+    )
+    storage(end.type)
+    return Proven(text, end.type, values.raises or initial.raises or made.raises or end.raises)
 
 
 def element_type(site: Site) -> str:
@@ -160,12 +191,43 @@ def _entries(site: Site) -> Proven:
 
 
 def _sorted_entries(site: Site) -> Proven:
-    """`array_sort(map_entries(m))`: entries go by their keys, no two of which are equal."""
+    """`array_sort(map_entries(m))`: by the keys, no two of which are equal. In other arrays NULLs are last."""
     (value,) = site.values
-    of_key = struct_fields(value.type[6:-1])[0][1] if called(site.forms[0], "map_entries") else "<"
+    if not called(site.forms[0], "map_entries"):
+        return _in_order(site, "ASC NULLS LAST")
+    of_key = struct_fields(value.type[6:-1])[0][1]
     if "<" in of_key:
         site.refuse()
     return Proven(f"list_sort({value.text})", value.type, value.raises)
+
+
+def _sorted(site: Site) -> Proven:
+    """sort_array, upwards with NULLs first, or downwards with NULLs last."""
+    if len(site.forms) > 1 and not (isinstance(site.forms[1], Constant) and site.types[1] == "boolean"):
+        site.refuse("in an order that is no constant")
+    down = len(site.forms) > 1 and site.forms[1] == Constant("false", "boolean")
+    return _in_order(site, "DESC NULLS LAST" if down else "ASC NULLS FIRST")
+
+
+def _in_order(site: Site, direction: str) -> Proven:
+    """The elements sorted; both zeros are equal, and equal ones stay in their order."""
+    array, kind = site.values[0], element_type(site)
+    if kind not in _SORTED and not is_decimal(kind):
+        site.refuse()
+    if kind not in FRACTIONAL:
+        way, nulls = direction.split(" ", 1)
+        return Proven(f"list_sort({array.text}, '{way}', '{nulls}')", array.type, array.raises)
+
+    def sorted_with_places(items: str) -> str:
+        def paired(pair: str) -> str:
+            value = f"CASE WHEN {pair}[1] = 0 THEN abs({pair}[1]) ELSE {pair}[1] END"
+            return f"struct_pack(k := create_sort_key({value}, '{direction}'), i := {pair}[2], v := {pair}[1])"
+
+        pairs = applied("list_transform", f"list_zip({items}, range(len({items})))", paired)
+        found = applied("list_transform", f"list_sort({pairs})", lambda pair: f"{pair}.v")
+        return f"CASE WHEN {items} IS NOT NULL THEN {found} END"
+
+    return Proven(once([array], sorted_with_places), array.type, array.raises)
 
 
 def _contains(site: Site) -> Proven:
@@ -255,6 +317,7 @@ RULES: dict[tuple[str, int | None], Rule] = {
     ("map_values", 1): _values,
     ("map_entries", 1): _entries,
     ("array_sort", 1): _sorted_entries,
+    **{("sort_array", count): _sorted for count in (1, 2)},
     ("named_struct", None): _named_struct,
     ("struct", None): _struct,
     ("array", None): _array,

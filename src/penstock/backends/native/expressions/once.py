@@ -40,6 +40,17 @@ def applied(function: str, values: str, body: Callable[[str], str]) -> str:
     return f"{function}({values}, lambda {parameter}: {made.replace(mark, parameter)})"
 
 
+def reduced(values: str, initial: str, body: Callable[[str, str], str]) -> str:
+    """The elements of a list taken in one after the other, by a lambda of what there is and the next one."""
+    marks = [f"\1once {next(_marks)}\1" for _ in range(2)]
+    made = body(*marks)
+    first = 1 + max(map(int, _PARAMETER.findall(made + values + initial)), default=0)
+    names = [f"v{first}", f"v{first + 1}"]
+    for mark, name in zip(marks, names, strict=True):
+        made = made.replace(mark, name)
+    return f"list_reduce({values}, lambda {', '.join(names)}: {made}, {initial})"
+
+
 def _name(text: str) -> str:
     """A mark for the value until all of the expression is known; the value itself if it is short."""
     errors = text.count("error(")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.backends.native.expressions.casts import cast
-from penstock.backends.native.expressions.once import once
+from penstock.backends.native.expressions.once import in_order, once
 from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant
 from penstock.backends.native.letters import CAPITAL, SMALL, locale_that_differs, pattern
 from penstock.backends.native.proof import Proven
@@ -108,13 +108,26 @@ def _in_case(site: Site) -> Proven:
 
 
 def joined(site: Site) -> Proven:
-    """`||` and concat: NULL where any part is; other values as their texts."""
+    """`||` and concat: NULL where any part is; other values as their texts, and lists one behind the other."""
+    if site.values and site.types[0].startswith("array<"):
+        return _lists_joined(site)
     if not site.values or any(kind.startswith(("array<", "binary", "map<", "struct<")) for kind in site.types):
         site.refuse()
     values = [cast(item, "string", site.fragment) for item in site.values]
     if any_raises(values[1:]):
         site.refuse("with an argument that can raise")
     return Proven(f"({' || '.join(item.text for item in values)})", "string", values[0].raises)
+
+
+def _lists_joined(site: Site) -> Proven:
+    if len(set(site.types)) > 1:
+        site.refuse()
+
+    def behind(*lists: str) -> str:
+        some = " OR ".join(f"{item} IS NULL" for item in lists)
+        return f"CASE WHEN {some} THEN NULL ELSE list_concat({', '.join(lists)}) END"
+
+    return Proven(in_order(site.values, behind), site.types[0], any_raises(site.values))
 
 
 def _joined_with(site: Site) -> Proven:
