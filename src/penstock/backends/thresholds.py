@@ -23,6 +23,9 @@ LYING_ROWS = 50_000
 # is a table first, from which its content is kept too (docs/adr/0026, 0032).
 HANDED_ROWS = 5_000
 
+# Before keys are looked for among so many rows, it is asked whether one of them is NULL: if not, that is quicker.
+LARGE_STATE_ROWS = 200_000
+
 # How rows are looked up by key in the process.
 
 # More keys at once are found by one pass over the rows, and not one by one.

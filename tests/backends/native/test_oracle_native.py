@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from unittest import mock
 
 import pyarrow as pa
 import pytest
@@ -19,11 +20,13 @@ from hypothesis import strategies as st
 
 from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.kinds import from_arrow
+from penstock.backends.native.operators import grouped, touched
 from penstock.backends.native.operators.make import native_operator
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, spelled
 from penstock.backends.native.typing import completed
 from penstock.backends.render import Renderer
+from penstock.backends.thresholds import LARGE_STATE_ROWS
 from penstock.bind.program.compile import compile_program
 from penstock.circuit.build import build_circuit
 from penstock.circuit.narrowing import narrowed
@@ -312,7 +315,14 @@ class Circuits:
         return self.store.arrow(Renderer(NativeDialect(), relations).sql(plan)).to_pylist()
 
 
-def check(names, steps, *, merged):
+def check(names, steps, *, merged, large=False):
+    """With `large` the operators look for keys as among many rows."""
+    least = 0 if large else LARGE_STATE_ROWS
+    with mock.patch.object(grouped, "LARGE_STATE_ROWS", least), mock.patch.object(touched, "LARGE_STATE_ROWS", least):
+        _check(names, steps, merged=merged)
+
+
+def _check(names, steps, *, merged):
     circuits = Circuits(names)
     contents = {name: Counter() for name in SCHEMAS}
     shown = {name: Counter() for name in names}
@@ -332,9 +342,9 @@ def check(names, steps, *, merged):
 @pytest.mark.parametrize("name", VIEWS)
 def test_every_operator_equals_its_plan_at_once(name):
     @settings(max_examples=4, deadline=None)
-    @given(steps=STEPS, merged=st.booleans())
-    def run(steps, merged):
-        check([name], steps, merged=merged)
+    @given(steps=STEPS, merged=st.booleans(), large=st.booleans())
+    def run(steps, merged, large):
+        check([name], steps, merged=merged, large=large)
 
     run()
 
@@ -343,9 +353,9 @@ def test_every_operator_equals_its_plan_at_once(name):
 @pytest.mark.parametrize("name", VIEWS)
 def test_the_same_over_many_changes(name):
     @settings(max_examples=40, deadline=None)
-    @given(steps=STEPS, merged=st.booleans())
-    def run(steps, merged):
-        check([name], steps, merged=merged)
+    @given(steps=STEPS, merged=st.booleans(), large=st.booleans())
+    def run(steps, merged, large):
+        check([name], steps, merged=merged, large=large)
 
     run()
 

@@ -48,6 +48,9 @@ class Server:
         self._server.daemon_threads = True
         self.port = int(self._server.server_address[1])
         self._thread = threading.Thread(target=self._server.serve_forever, name="penstock-http", daemon=True)
+
+    def begin(self) -> None:
+        """Answer from now on; who has come before has waited."""
         self._thread.start()
 
     def close(self) -> None:
@@ -65,6 +68,7 @@ def listen(host: str, port: int, name: str, route: Route) -> Server:
     """The server of an address, with a path for a table; DataError if it cannot listen, or the path is taken."""
     with _LOCK:
         server = _SERVERS.get((host, port)) if port else None
+        begun = server is not None
         if server is None:
             server = Server(host, port)
             _SERVERS[host, server.port] = server
@@ -72,6 +76,8 @@ def listen(host: str, port: int, name: str, route: Route) -> Server:
             message = f"at {host}:{server.port} another table {name} is pushed to already"
             raise DataError(Diagnostic("CANNOT_LISTEN", message, hint="'listen' names another address"))
         server.routes[name.lower()] = route
+        if not begun:
+            server.begin()
         return server
 
 

@@ -58,7 +58,7 @@ class AnsweredOperator(NativeOperator):
         (rows,) = inputs
         if rows is None and not first:
             return None
-        touched = self.keys.touched([rows, None]) if rows is not None and self.keys.any else ""
+        touched = self.keys.touched([rows, None], self.rows.rows) if rows is not None and self.keys.any else ""
         before = self._before(touched)
         now = self.template.over({f"#{self.operator.inputs[0]}": self._known(rows, touched)})
         found = self.made(difference(self.answers.names, f"({now})", before))

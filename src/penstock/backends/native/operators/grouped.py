@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from penstock.backends.api import LineText
 from penstock.backends.native.kinds import stored, width
 from penstock.backends.native.operators.operator import NativeOperator
+from penstock.backends.native.operators.touched import NULL_SAFE, equality
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.trace import Rows, listed
-from penstock.backends.thresholds import LEAST_DELETED_ROWS
+from penstock.backends.thresholds import LARGE_STATE_ROWS, LEAST_DELETED_ROWS
 from penstock.catalog.types import Type
 
 
@@ -48,7 +49,7 @@ class GroupedOperator(NativeOperator):
         self.entries = 0
         self._proposed = 0
         self._deleted = 0  # rows that still take room in the table
-        self._touches = self.store.name()
+        self._touches, self._adds = self.store.name(), self.store.name()
 
     @abstractmethod
     def answers(self, before: str, after: str, *, first: bool) -> list[str]:
@@ -60,13 +61,20 @@ class GroupedOperator(NativeOperator):
 
     def advance(self, contributed: Sequence[str], *, first: bool) -> Rows | None:
         """Add up what rows of a change contribute (`__g…` and partials), and answer for the groups touched."""
-        touched = self._touches
-        count = self.store.made(touched, self._touched(self._added(contributed))) if contributed else 0
+        touched, same = self._touches, NULL_SAFE
+        count = 0
+        if contributed:
+            change = self._added(contributed)
+            if self.groups and self.entries >= LARGE_STATE_ROWS:
+                self.store.made(self._adds, change)
+                change = f"SELECT * FROM {self._adds}"
+                same = equality(self.store, self._adds, self.groups)
+            count = self.store.made(touched, self._touched(change, same))
         if not count and not self.groups and first:
-            count = self.store.made(touched, self._touched(self._untouched()))
+            count = self.store.made(touched, self._touched(self._untouched(), same))
         if not count:
             return None
-        self._replace(touched)
+        self._replace(touched, same)
         found = " UNION ALL ".join(self.answers("__o_", "__t_", first=first)).replace("__touched", touched)
         return Rows(f"({found})")
 
@@ -81,7 +89,7 @@ class GroupedOperator(NativeOperator):
         """The one group of an aggregate without keys, over nothing."""
         return f"SELECT {', '.join(f'NULL::{item.kind} AS {quoted(item.name)}' for item in self.partials)}"
 
-    def _touched(self, change: str) -> str:
+    def _touched(self, change: str, same: str) -> str:
         """The touched groups, with their partials before (`__o_`) and after (`__t_`)."""
         items = [f"c.{group} AS {group}" for group in self.groups]
         for item in self.partials:
@@ -92,17 +100,17 @@ class GroupedOperator(NativeOperator):
             )
             after = item.checked.format(f"({after})") or after
             items += [f"{old} AS {quoted('__o_' + name)}", f"{after} AS {quoted('__t_' + name)}"]
-        on = " AND ".join(f"s.{group} IS NOT DISTINCT FROM c.{group}" for group in self.groups) or "true"
+        on = " AND ".join(f"s.{group} {same} c.{group}" for group in self.groups) or "true"
         state = f"(SELECT *, true AS __known FROM {self.table})"
         return f"SELECT __known, {', '.join(items)} FROM ({change}) c LEFT JOIN {state} s ON {on}"
 
-    def _replace(self, touched: str) -> None:
+    def _replace(self, touched: str, same: str) -> None:
         """Have the touched groups hold what they are now."""
-        same = " AND ".join(f"s.{group} IS NOT DISTINCT FROM c.{group}" for group in self.groups) or "true"
+        on = " AND ".join(f"s.{group} {same} c.{group}" for group in self.groups) or "true"
         gone = 0
         if self.entries:
             gone = self.store.changed(
-                f"DELETE FROM {self.table} s USING (SELECT * FROM {touched} WHERE __known) c WHERE {same}"
+                f"DELETE FROM {self.table} s USING (SELECT * FROM {touched} WHERE __known) c WHERE {on}"
             )
         partials = [f"{quoted('__t_' + item.name)} AS {quoted(item.name)}" for item in self.partials]
         items = ", ".join([*self.groups, *partials])
@@ -127,6 +135,7 @@ class GroupedOperator(NativeOperator):
         super().drop()
         self.store.drop(self.table)
         self.store.drop(self._touches)
+        self.store.drop(self._adds)
 
     def state(self) -> Iterator[tuple[int, int]]:
         yield self.entries, self.entries * width(tuple(kind for _, kind in self._stored))

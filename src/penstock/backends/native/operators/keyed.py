@@ -50,7 +50,7 @@ class KeyedOperator(NativeOperator):
 
     def _touched(self, inputs: Changes) -> str:
         """A relation of the touched keys."""
-        return self.keys.touched(inputs)
+        return self.keys.touched(inputs, max(trace.rows for trace in self.traces))
 
     def _among(self, side: int, relation: str, touched: str) -> str:
         """The rows of a relation that have one of the touched keys, for FROM."""

@@ -10,8 +10,20 @@ from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns
+from penstock.backends.thresholds import LARGE_STATE_ROWS
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
 from penstock.plan.scalar import Scalar
+
+NULL_SAFE = "IS NOT DISTINCT FROM"
+
+
+def equality(store: Store, keys: str, names: Sequence[str]) -> str:
+    """The sign by which rows have the keys of a relation: that of plain equality where none of them is NULL.
+
+    A join by it passes over a large table in half of the time.
+    """
+    missing = " OR ".join(f"{name} IS NULL" for name in names)
+    return NULL_SAFE if store.value(f"SELECT bool_or({missing}) FROM {keys}") else "="
 
 
 class Keys:
@@ -29,13 +41,17 @@ class Keys:
         self.texts = [[key(item) for item in side] for side in found]
         self.any = bool(self.texts[0])
         self._table = store.name()
+        self._same = NULL_SAFE
 
-    def touched(self, changes: Changes) -> str:
-        """A relation of the keys that changes have, `__touched0`, …."""
+    def touched(self, changes: Changes, known: int = 0) -> str:
+        """A relation of the keys that changes have, `__touched0`, …, which are looked for among `known` rows."""
         parts = [
             f"SELECT {self.listed(side)} FROM {rows.name}" for side, rows in enumerate(changes) if rows is not None
         ]
         self._store.made(self._table, f"SELECT DISTINCT {self.names} FROM ({' UNION ALL '.join(parts)})")
+        self._same = NULL_SAFE
+        if known >= LARGE_STATE_ROWS:
+            self._same = equality(self._store, self._table, self.names.split(", "))
         return self._table
 
     def among(self, side: int, relation: str, touched: str) -> str:
@@ -56,12 +72,12 @@ class Keys:
     def matching(self, side: int) -> str:
         """The condition by which a row of one side has the key of a touched one, `__t`."""
         pairs = enumerate(self.texts[side])
-        return " AND ".join(f"({text}) IS NOT DISTINCT FROM __t.__touched{place}" for place, text in pairs)
+        return " AND ".join(f"({text}) {self._same} __t.__touched{place}" for place, text in pairs)
 
     def alike(self, one: str, other: str) -> str:
         """The condition by which rows of two relations have the same key."""
         places = range(len(self.texts[0]))
-        return " AND ".join(f"{one}.__touched{at} IS NOT DISTINCT FROM {other}.__touched{at}" for at in places)
+        return " AND ".join(f"{one}.__touched{at} {NULL_SAFE} {other}.__touched{at}" for at in places)
 
 
 def _family(kind: Type) -> str:
