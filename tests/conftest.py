@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.tiers import EXTENDED
 
 from penstock.backends.spark.session import open_session, running_session
 from penstock.testing.spark_settings import INTERPRETED, SETTINGS
@@ -36,10 +37,15 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what uses Spark, so that `-m "not spark"` starts no JVM; leave out what is not of this run's share."""
+    """Mark what uses Spark, so that `-m "not spark"` starts no JVM; leave out what is not of this run's share.
+
+    What is of both tiers is one of the extended tests where these run (`tests/tiers.py`).
+    """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+        if EXTENDED and item.get_closest_marker("both"):
+            item.add_marker(pytest.mark.extended)
     share = os.environ.get(SHARE)
     if share:
         place, of = map(int, share.split("/"))
