@@ -26,7 +26,7 @@ settings.register_profile("local", max_examples=20, **_SLOW)
 settings.register_profile("fuzz", max_examples=200, **_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
 
-# "1/6": of the extended tests those of the second sixth alone.
+# "1/12": of the extended tests those of the second twelfth alone.
 SHARE = "PENSTOCK_SHARE"
 
 # A command leaves pandas out where nothing has loaded it; here it shares a process with tests that give DataFrames.
@@ -74,15 +74,16 @@ def starts_no_jvm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The session that all tests share."""
-    session = open_session(master="local[2]", conf=SETTINGS, app_name="penstock-tests")
+    """The session that all tests share; only the extended tests have it compile queries, which takes longer."""
+    conf = SETTINGS if EXTENDED else {**SETTINGS, **INTERPRETED}
+    session = open_session(master="local[2]", conf=conf, app_name="penstock-tests")
     yield session
     session.stop()
 
 
 @pytest.fixture
 def interpreting(spark: SparkSession) -> Iterator[SparkSession]:
-    """The same session while it compiles no query, which is quicker where each runs but a few times."""
+    """The same session while it compiles no query, also for extended tests: each query runs but a few times."""
     before = {name: spark.conf.get(name, None) for name in INTERPRETED}
     for name, value in INTERPRETED.items():
         spark.conf.set(name, value)
