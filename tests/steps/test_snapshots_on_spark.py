@@ -111,13 +111,15 @@ def _turned(path: Path) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.extended  # by default it is seen in the process (test_snapshots), and what is asked of files below
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        pytest.param(_cut, "as long as it was written", id="short"),
-        pytest.param(_turned, "what was written", id="other", marks=pytest.mark.extended),
-        pytest.param(Path.unlink, "as long as it was written", id="gone", marks=pytest.mark.extended),
+        (_cut, "as long as it was written"),
+        (_turned, "what was written"),
+        (Path.unlink, "as long as it was written"),
     ],
+    ids=["short", "other", "gone"],
 )
 def test_damage_is_told_and_the_log_made_again(
     damage: Callable[[Path], object], said: str, copied: Path, interpreting: Any
