@@ -34,7 +34,7 @@ test: setup  ## the tests; ARGS='-k joins' picks some, WORKERS=0 runs them in on
 	$(BIN)/$(TESTS) -m "not extended and not services" $(ARGS)
 
 test-extended: setup  ## once more in another form: compacted, in other steps, on other systems, everywhere state can be
-	$(BIN)/$(TESTS) -m "extended and not services" $(ARGS)
+	PENSTOCK_TIER=extended $(BIN)/$(TESTS) -m "extended and not services" $(ARGS)
 
 faults:  ## install what tests of faults want (a clock that jumps, calls that fail), as root on Debian
 	@bash scripts/faults.sh
@@ -63,7 +63,7 @@ imports: setup
 
 test-spark: setup  ## all tests on another Spark: make test-spark VERSION=4.2.0
 	@PYTHON="$(PYTHON)" bash scripts/setup.sh .venv-$(VERSION) $(VERSION)
-	.venv-$(VERSION)/bin/$(TESTS) $(ARGS)
+	PENSTOCK_TIER=extended .venv-$(VERSION)/bin/$(TESTS) $(ARGS)
 
 fuzz: setup  ## random programs and changes against the oracle: make fuzz MINUTES=10
 	$(BIN)/python -m penstock.testing.fuzz --minutes $(MINUTES) $(ARGS)

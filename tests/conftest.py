@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.tiers import EXTENDED
 
 from penstock.backends.spark.session import open_session, running_session
 from penstock.testing.spark_settings import INTERPRETED, SETTINGS
@@ -25,7 +26,7 @@ settings.register_profile("local", max_examples=20, **_SLOW)
 settings.register_profile("fuzz", max_examples=200, **_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
 
-# "1/6": of the extended tests those of the second sixth alone.
+# "1/12": of the extended tests those of the second twelfth alone.
 SHARE = "PENSTOCK_SHARE"
 
 # A command leaves pandas out where nothing has loaded it; here it shares a process with tests that give DataFrames.
@@ -36,10 +37,15 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what uses Spark, so that `-m "not spark"` starts no JVM; leave out what is not of this run's share."""
+    """Mark what uses Spark, so that `-m "not spark"` starts no JVM; leave out what is not of this run's share.
+
+    What is of both tiers is one of the extended tests where these run (`tests/tiers.py`).
+    """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+        if EXTENDED and item.get_closest_marker("both"):
+            item.add_marker(pytest.mark.extended)
     share = os.environ.get(SHARE)
     if share:
         place, of = map(int, share.split("/"))
@@ -68,15 +74,16 @@ def starts_no_jvm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The session that all tests share."""
-    session = open_session(master="local[2]", conf=SETTINGS, app_name="penstock-tests")
+    """The session that all tests share; only the extended tests have it compile queries, which takes longer."""
+    conf = SETTINGS if EXTENDED else {**SETTINGS, **INTERPRETED}
+    session = open_session(master="local[2]", conf=conf, app_name="penstock-tests")
     yield session
     session.stop()
 
 
 @pytest.fixture
 def interpreting(spark: SparkSession) -> Iterator[SparkSession]:
-    """The same session while it compiles no query, which is quicker where each runs but a few times."""
+    """The same session while it compiles no query, also for extended tests: each query runs but a few times."""
     before = {name: spark.conf.get(name, None) for name in INTERPRETED}
     for name, value in INTERPRETED.items():
         spark.conf.set(name, value)

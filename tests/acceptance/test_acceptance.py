@@ -8,6 +8,7 @@ that Spark does not compile: each is run once.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,19 @@ def passes_or_waits(path, case, session, engine=None):
         assert result.status != PASSED, f"it passes: take it from waiting.yaml ({feature})"
 
 
-@pytest.mark.parametrize(("path", "case"), [item for item in CASES if not ON_SPARK.has(*item.values)])
+# The same rows as in a case in steps of seven, one by one or many at once.
+CUT_OTHERWISE = re.compile(r"_in_steps_of_50$|_with_time_row_by_row$")
+IN_THE_PROCESS = [item for item in CASES if not ON_SPARK.has(*item.values)]
+
+
+@pytest.mark.parametrize(("path", "case"), [item for item in IN_THE_PROCESS if not CUT_OTHERWISE.search(item.id)])
 def test_a_case_passes_or_waits(path, case):
+    passes_or_waits(path, case, no_session)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize(("path", "case"), [item for item in IN_THE_PROCESS if CUT_OTHERWISE.search(item.id)])
+def test_a_case_that_is_cut_otherwise_passes_or_waits(path, case):
     passes_or_waits(path, case, no_session)
 
 

@@ -180,7 +180,9 @@ def ended(command):
 
 
 @pytest.mark.spark  # in processes of its own
-@pytest.mark.parametrize("seconds", [1.5, 3.0, 4.5])
+@pytest.mark.parametrize(
+    "seconds", [3.0, *(pytest.param(seconds, marks=pytest.mark.extended) for seconds in (1.5, 4.5))]
+)
 def test_ctrl_c_while_spark_starts_ends_both_without_a_traceback(seconds, tmp_path):
     program = tmp_path / "program.sql"
     (tmp_path / "rows.json").write_text('{"id": 1}\n')
@@ -254,8 +256,15 @@ def ignoring():
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("started", [interruptible, ignoring], ids=["in front", "behind"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("number", "started"),
+    [
+        pytest.param(signal.SIGTERM, interruptible, id="15-in front"),
+        pytest.param(signal.SIGHUP, ignoring, id="1-behind"),
+        pytest.param(signal.SIGTERM, ignoring, id="15-behind", marks=pytest.mark.extended),
+        pytest.param(signal.SIGHUP, interruptible, id="1-in front", marks=pytest.mark.extended),
+    ],
+)
 def test_a_run_that_is_told_to_end_ends_as_with_ctrl_c_and_leaves_nothing(number, started, tmp_path):
     (tmp_path / "temporary").mkdir()
     (tmp_path / "rows.json").write_text('{"id": 1}\n')

@@ -51,6 +51,7 @@ def test_the_first_days(interpreting, tmp_path, monkeypatch):
     assert summary.gain.line() in text
 
 
+@pytest.mark.extended
 @pytest.mark.spark
 def test_carriers_are_as_pandas_has_them_with_all_on_spark(spark, dataset, tmp_path):
     """An independent count from the data set itself, for the flights whose news was not late."""

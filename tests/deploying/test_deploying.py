@@ -6,8 +6,9 @@ import threading
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 from penstock.cli.attach.server import attachable
@@ -108,7 +109,7 @@ def answer(query, rows):
     st.booleans(),
 )
 @pytest.mark.extended
-@settings(max_examples=8)
+@examples(3, 8)
 def test_oracle_all_that_was_shown_adds_up_to_the_answers(queries, steps, keys, kept):
     """After each change of program what each view has shown, added up, is what its query answers."""
     shown = {name: Counter() for name in "vwu"}

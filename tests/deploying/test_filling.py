@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 from penstock.errors import DataError, Diagnostic, PenstockError
@@ -117,7 +118,7 @@ moment = st.tuples(st.integers(1, 5), st.one_of(step, step, compacted))
     st.booleans(),
 )
 @pytest.mark.extended
-@settings(max_examples=25, deadline=None)
+@examples(6, 25)
 def test_oracle_views_that_are_filled_while_steps_go_on_are_recomputed_ones(queries, before, filled, kept):
     """Whatever comes while views are filled: what was shown adds up to the answers, and so does what is kept."""
     with opened(PROGRAM.format(queries[0]), retain="all" if kept else "materialized") as pipeline:
@@ -131,8 +132,14 @@ def test_oracle_views_that_are_filled_while_steps_go_on_are_recomputed_ones(quer
             driven.check()
 
 
-@pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize("retain", ["all", "materialized"])
+@pytest.mark.parametrize(
+    ("query", "retain"),
+    [
+        pytest.param(query, retain, marks=pytest.mark.extended if retain == "all" and place % 4 else ())
+        for place, query in enumerate(QUERIES)
+        for retain in ("all", "materialized")
+    ],
+)
 def test_each_query_is_filled_between_steps(query, retain):
     moments = [
         (1, lambda driven: driven.step([(1, "a", 1), (1, "a", 1)], 1, [("a", "y")], [(3, 1)])),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 # Calls whose arguments may hold a code: the diagnostic itself. Functions that hand a parameter on to it are found.
@@ -45,9 +46,12 @@ def _handed_on(function: Function, makers: Makers) -> tuple[str, int] | None:
 
 
 def _calls(tree: ast.AST, makers: Makers) -> Iterator[ast.Call]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name(node.func) in makers:
-            yield node
+    yield from (call for call in _all_calls(tree) if _name(call.func) in makers)
+
+
+@cache
+def _all_calls(tree: ast.AST) -> tuple[ast.Call, ...]:
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Call))
 
 
 def _given(call: ast.Call, makers: Makers) -> Iterator[ast.expr]:

@@ -6,6 +6,7 @@ A rule that matches one shape, and else has nothing to say, is no dispatch: it n
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -20,6 +21,7 @@ FAMILIES = {
     "plan nodes": ({kind.__name__ for kind in get_args(Node)}, "penstock.plan."),
     "operators": ({kind.__name__ for kind in OPERATORS}, "penstock.circuit.operators"),
 }
+MATCH = re.compile(r"^ *match ", re.MULTILINE)
 MANY = 5  # classes that one match tells apart
 
 
@@ -65,8 +67,8 @@ def open_dispatches(text, family):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_dispatch_ends_in_assert_never(family):
-    files = sorted(SOURCE.rglob("*.py"))
-    found = {str(file.relative_to(SOURCE)): list(open_dispatches(file.read_text(), family)) for file in files}
+    texts = {str(file.relative_to(SOURCE)): file.read_text() for file in sorted(SOURCE.rglob("*.py"))}
+    found = {file: list(open_dispatches(text, family)) for file, text in texts.items() if MATCH.search(text)}
     assert {file: lines for file, lines in found.items() if lines} == {}
 
 

@@ -6,8 +6,9 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 
@@ -59,7 +60,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@examples(6, 25)
 @given(STEPS, st.integers(0, 3))
 def test_an_aggregate_is_that_of_the_rows_which_have_arrived_within(steps, begins):
     text = "SELECT k, count() AS n, sum(v) AS s, _tp_delta FROM s GROUP BY k EMIT ON UPDATE AND LAST 4s ON PROCTIME"

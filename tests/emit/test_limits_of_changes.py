@@ -6,8 +6,9 @@ from collections import Counter
 from datetime import datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 
@@ -30,7 +31,7 @@ def sums(there):
 
 
 @pytest.mark.parametrize("by", BY)
-@settings(max_examples=15, deadline=None)
+@examples(5, 15)
 @given(steps=st.lists(CHANGES, max_size=7), limit=st.integers(1, 4), order=st.sampled_from(["", "ORDER BY s"]))
 def test_each_group_that_is_shown_is_shown_as_it_is(by, steps, limit, order):
     dialect = "timeplus" if order and not by else "penstock"  # elsewhere that is the first rows as a relation

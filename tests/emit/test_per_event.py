@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 
@@ -85,7 +86,7 @@ def test_rows_without_an_order_and_results_that_change_are_refused(program, dial
 ROW = st.tuples(st.integers(0, 1), st.none() | st.integers(-2, 2))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(6, 25)
 @given(st.lists(st.lists(ROW, max_size=4), min_size=1, max_size=6))
 def test_each_result_is_that_of_the_rows_so_far(steps):
     found = shown("select k, count() as n, sum(x) as s, max(x) from s group by k emit per event", *steps)

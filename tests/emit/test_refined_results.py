@@ -6,8 +6,9 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 from penstock.plan.refinement import early_delay, of_flink
@@ -231,7 +232,7 @@ def test_what_cannot_be_is_refused(properties, text):
     assert caught.value.diagnostics[0].hint
 
 
-@settings(max_examples=25, deadline=None)
+@examples(6, 25)
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 100), st.booleans()), max_size=4), min_size=1, max_size=7),
     st.sampled_from(["5 minutes", "count(1)", "count(3)"]),

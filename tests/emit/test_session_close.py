@@ -7,8 +7,9 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 from penstock.backends.rows import canonical_row
@@ -286,7 +287,7 @@ class Plain:
             self.close(key)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(6, 20)
 @given(STEPS, MODES)
 def test_what_is_shown_is_what_the_rule_says(steps, mode):
     plain = Plain(mode)

@@ -7,8 +7,9 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 
@@ -64,7 +65,7 @@ def replayed(content, rows, sign):
     return +content
 
 
-@settings(max_examples=25, deadline=None)
+@examples(6, 25)
 @given(STEPS)
 def test_changes_replay_to_the_content(steps):
     with opened() as pipeline:
@@ -76,7 +77,7 @@ def test_changes_replay_to_the_content(steps):
             assert content == Counter(pipeline.query(KEYED).rows)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(6, 25)
 @given(STEPS)
 def test_periodic_changes_replay_to_the_content_at_each_tick(steps):
     with opened() as pipeline:
@@ -89,7 +90,7 @@ def test_periodic_changes_replay_to_the_content_at_each_tick(steps):
                 assert content == Counter(pipeline.query(KEYED).rows)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(6, 25)
 @given(STEPS)
 def test_a_tick_shows_the_content_of_its_step(steps):
     with opened() as pipeline:
@@ -99,7 +100,7 @@ def test_a_tick_shows_the_content_of_its_step(steps):
                 assert Counter(emission) == Counter(pipeline.query(KEYED).rows)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(6, 25)
 @given(STEPS)
 def test_undo_and_delay_replay_to_the_content_in_the_end(steps):
     text = WINDOWED.format("t")
@@ -119,7 +120,7 @@ def test_undo_and_delay_replay_to_the_content_in_the_end(steps):
         assert min(content.values(), default=0) >= 0
 
 
-@settings(max_examples=25, deadline=None)
+@examples(6, 25)
 @given(STEPS)
 def test_a_closed_window_is_shown_once_and_never_contradicted(steps):
     text = WINDOWED.format("t")
@@ -137,7 +138,7 @@ def test_a_closed_window_is_shown_once_and_never_contradicted(steps):
         assert Counter(shown) == Counter(row for row in pipeline.query(text).rows)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(6, 25)
 @given(STEPS, st.integers(1, 4))
 def test_a_waterline_of_its_own_takes_what_is_not_late(steps, delay):
     """Against a plain reading of the rule: a row counts unless its window has ended before its step."""

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 from penstock.cli.main import main
@@ -124,7 +125,7 @@ def stepped(pipeline, number, step):
 
 
 @pytest.mark.parametrize("text", [*(f"SELECT STREAM {query}" for query in QUERIES), *SEVERAL])
-@settings(max_examples=8, deadline=None)
+@examples(2, 8)
 @given(steps=st.lists(rows, min_size=2, max_size=6))
 def test_oracle_what_is_shown_by_the_end_is_what_the_query_answers(text, steps):
     with opened() as pipeline:
@@ -145,7 +146,7 @@ def test_oracle_what_is_shown_by_the_end_is_what_the_query_answers(text, steps):
 
 @pytest.mark.parametrize("key", [False, True])
 @pytest.mark.parametrize("count", [1, 2])
-@settings(max_examples=12, deadline=None)
+@examples(3, 12)
 @given(steps=st.lists(rows, min_size=2, max_size=6))
 def test_oracle_a_row_is_shown_in_the_step_that_settles_the_rows_behind_it(key, count, steps):
     """Once so many rows of its partition lie behind it, below the waterline, and not before."""
@@ -188,7 +189,7 @@ def test_a_match_that_is_over_stays_over():
 
 
 @pytest.mark.parametrize("first", ["FLOOR(at TO MINUTE)", "-UNIX_SECONDS(at) DESC"])
-@settings(max_examples=10, deadline=None)
+@examples(3, 10)
 @given(steps=st.lists(rows, min_size=2, max_size=5))
 def test_sorted_rows_come_in_one_order_over_all_steps(first, steps):
     with opened() as pipeline:
@@ -228,7 +229,7 @@ MEETINGS = {
 
 
 @pytest.mark.parametrize("text", MEETINGS)
-@settings(max_examples=12, deadline=None)
+@examples(3, 12)
 @given(steps=st.lists(changes, min_size=1, max_size=6))
 def test_oracle_a_row_meets_tables_as_they_are_when_it_comes(text, steps):
     with opened() as pipeline:
@@ -412,7 +413,10 @@ def test_check_knows_which_streams_never_end():
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("text", MEETINGS)
+@pytest.mark.parametrize(
+    "text",
+    [text if "t.name FROM o LEFT" in text else pytest.param(text, marks=pytest.mark.extended) for text in MEETINGS],
+)
 def test_rows_meet_tables_on_spark_too(spark, text):
     with penstock.Pipeline(PROGRAM, spark=spark, engine="spark") as pipeline:
         query = pipeline.subscribe(f"SELECT STREAM {text}")

@@ -6,8 +6,9 @@ from collections import defaultdict
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 
@@ -94,7 +95,7 @@ def by_definition(steps):
     return found
 
 
-@settings(max_examples=30, deadline=None)
+@examples(6, 30)
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(0, 3), st.integers(-9, 9), st.integers(0, 60)), max_size=4),

@@ -6,8 +6,9 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 
@@ -98,7 +99,7 @@ def rows_of(rows):
 @pytest.mark.parametrize("table", ["plain", "t"])
 @pytest.mark.parametrize("form", FORMS)
 @given(steps=STEPS, policy=st.sampled_from(POLICIES))
-@settings(max_examples=4, deadline=None)
+@examples(2, 4)
 def test_both_forms_show_the_same(form, table, steps, policy):
     with opened() as pipeline:
         grouped, in_from = (shown(pipeline, f"{text.format(t=table)} {policy}") for text in FORMS[form])
@@ -119,7 +120,7 @@ SESSIONS_OF_SPARK = (
 
 @pytest.mark.parametrize("asked", ["EMIT AFTER WATERMARK", "STREAM"])
 @given(steps=STEPS)
-@settings(max_examples=6, deadline=None)
+@examples(3, 6)
 def test_oracle_sessions_of_spark_are_shown_once_and_all(asked, steps):
     """Rows that are just a gap apart are of one session, so one that ends at the waterline may still grow."""
     text = SESSIONS_OF_SPARK.format(t="t")

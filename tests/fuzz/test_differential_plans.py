@@ -2,12 +2,16 @@
 
 from random import Random
 
+import pytest
+from tests.tiers import either
+
 from penstock.testing.fuzz.programs import Size, random_program
 from penstock.testing.fuzz.reading import Reading
 
-PROGRAMS = 60
+PROGRAMS = either(15, 60)
 
 
+@pytest.mark.both
 def test_a_plan_answers_what_its_text_answers():
     reading = Reading()
     for seed in range(PROGRAMS):

@@ -8,6 +8,7 @@ from random import Random as Seeded
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from tests.tiers import either
 
 from penstock.testing.cases import Case, parse_cases
 from penstock.testing.fuzz.check import Checker, Finding
@@ -18,7 +19,7 @@ from penstock.testing.fuzz.tables import Relation
 
 SMALL = Size(tables=2, views=3, steps=2, depth=1)
 QUICK = settings(
-    max_examples=3,
+    max_examples=either(2, 6),
     deadline=None,
     derandomize=True,
     phases=[Phase.generate, Phase.shrink],
@@ -27,6 +28,7 @@ QUICK = settings(
 FINDINGS = Path("fuzz-findings")
 
 
+@pytest.mark.both
 @QUICK
 @given(program=programs(SMALL))
 def test_every_view_is_what_the_oracle_says_after_every_step(spark, program):
@@ -36,10 +38,11 @@ def test_every_view_is_what_the_oracle_says_after_every_step(spark, program):
         pytest.fail(f"{finding.kind}: {finding.detail}\n{kept.sql}written to {path}")
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("seed", range(2))
 def test_a_bound_query_answers_what_its_text_answers(spark, seed):
     contents = Contents(spark, Seeded(seed), shared=seed % 2 == 1)
-    for _ in range(8):
+    for _ in range(either(3, 8)):
         text = contents.query(1)
         finding = contents.judge(text)
         assert finding is None or finding.kind == "unsupported", (

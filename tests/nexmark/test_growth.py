@@ -15,7 +15,6 @@ from bench.standing import PRINTED
 
 from penstock.catalog.settings import Setting
 
-AGAIN = [pytest.mark.extended]
 MILLION = 1_000_000
 
 
@@ -110,7 +109,8 @@ def test_steps_stand_beside_the_latency_of_flink_that_figure_k_has_measured(tmp_
     assert "has not been measured" in growth_page.beside_flink(ours, page)
 
 
-@pytest.mark.parametrize("engine", ["native", pytest.param("spark", marks=AGAIN)])
+@pytest.mark.extended
+@pytest.mark.parametrize("engine", ["native", "spark"])
 def test_what_is_measured_of_a_long_run_and_of_small_steps(spark, tmp_path, monkeypatch, engine):
     monkeypatch.setattr(longrun, "_WARMING", 1)
     data = written(tmp_path, Stream(1500), 150)

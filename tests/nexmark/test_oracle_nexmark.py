@@ -24,7 +24,13 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Data:
     return written(tmp_path_factory.mktemp("events"), Stream(2400, rate=20, disorder=4), 800)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+# Averages of extremes of a join, hops, a join of windows, the best of a key, sessions.
+QUICK = {"q4", "q5", "q8", "q9", "q11"}
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.extended) for name in QUERIES]
+)
 def test_every_query_equals_batch_after_every_step(interpreting: SparkSession, few: Data, name: str) -> None:
     found = list(differences(interpreting, Query(name), few))
     assert len(found) == few.steps

@@ -4,8 +4,9 @@ from collections import Counter
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 from penstock.bind.program.compile import compile_program
@@ -41,7 +42,7 @@ def applied(content, lines, key):
 
 
 @pytest.mark.parametrize(("view", "form"), [(view, form) for view in ("totals", "big", "one") for form in Form])
-@settings(max_examples=15, deadline=None)
+@examples(4, 15)
 @given(steps=steps)
 def test_oracle_lines_add_up_to_the_content(view, form, steps):
     key = key_of(compile_program(PROGRAM).catalog.views[view], compile_program(PROGRAM).catalog)

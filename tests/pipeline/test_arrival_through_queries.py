@@ -6,8 +6,9 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 
@@ -45,7 +46,7 @@ def before(values, place, distance=1):
 ROWS = st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.none() | st.integers(-1, 3)), max_size=4)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(4, 15)
 @given(steps=st.lists(ROWS, max_size=5))
 def test_what_looks_back_looks_through_queries(steps):
     texts = {

@@ -21,7 +21,10 @@ def rows(spark, size, begin, late):
 
 
 @pytest.mark.parametrize("views", [VIEWS, ONLY_COUNTED], ids=["some columns", "no column"])
-@pytest.mark.parametrize("size", [100, DRIVER_ROWS + 1], ids=["small", "large"])
+@pytest.mark.parametrize(
+    "size",
+    [pytest.param(100, id="small"), pytest.param(DRIVER_ROWS + 1, id="large", marks=pytest.mark.extended)],
+)
 def test_the_same_changes_with_and_without(spark, size, views):
     seen = {}
     for history in ("none", "all"):
@@ -92,9 +95,16 @@ def test_a_variant_of_a_frame(spark, history):
 @pytest.mark.parametrize(
     ("kind", "bound", "values"),
     [
-        ("DATE", "INTERVAL 1 DAY", ["DATE '2024-01-10'", "DATE '2024-01-01'", "NULL"]),
-        ("TIMESTAMP_NTZ", "INTERVAL 1 HOUR", ["TIMESTAMP_NTZ '2024-01-10 09:00:00'", "TIMESTAMP_NTZ '2024-01-10'"]),
-        ("DECIMAL(10,2)", "1", ["100.00BD", "1.50BD", "NULL"]),
+        pytest.param(
+            "DATE", "INTERVAL 1 DAY", ["DATE '2024-01-10'", "DATE '2024-01-01'", "NULL"], marks=pytest.mark.extended
+        ),
+        pytest.param(
+            "TIMESTAMP_NTZ",
+            "INTERVAL 1 HOUR",
+            ["TIMESTAMP_NTZ '2024-01-10 09:00:00'", "TIMESTAMP_NTZ '2024-01-10'"],
+            marks=pytest.mark.extended,
+        ),
+        pytest.param("DECIMAL(10,2)", "1", ["100.00BD", "1.50BD", "NULL"], marks=pytest.mark.extended),
         ("DOUBLE", "1", ["100.0D", "1.5D", "double('NaN')", "double('Infinity')", "NULL"]),
     ],
 )  # fmt: skip

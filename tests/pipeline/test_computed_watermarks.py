@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 from penstock.backends.thresholds import DRIVER_ROWS
@@ -60,6 +61,7 @@ def changes(step: dict[str, penstock.Change]) -> dict[str, list[Any]]:
     return {name: sorted(change.rows, key=repr) for name, change in step.items()}
 
 
+@examples(5, 20)
 @given(steps)
 def test_it_is_as_a_column_that_whoever_brings_the_rows_computes(brought):
     with (
@@ -89,6 +91,7 @@ def ended(operation: str, row: Row) -> tuple[int | None, int | None, datetime | 
 some = st.lists(st.tuples(st.sampled_from("+-"), st.tuples(st.integers(0, 3), numbers)), max_size=5)
 
 
+@examples(5, 20)
 @given(st.lists(st.tuples(some, st.lists(st.tuples(st.integers(0, 3), st.integers(0, 60)), max_size=3)), max_size=4))
 def test_the_versions_of_a_key_go_by_it(brought):
     with (
@@ -263,7 +266,7 @@ def test_nobody_gives_the_value():
 
 
 @given(brought=steps)
-@settings(max_examples=4)
+@examples(2, 4)
 def test_on_spark_it_is_the_same(interpreting, brought):
     with (
         penstock.Pipeline(COMPUTED + VIEWS, engine="spark", spark=interpreting) as one,
@@ -295,7 +298,7 @@ def test_a_term_that_is_not_proven_is_computed_by_spark(interpreting):
 
 
 @pytest.mark.parametrize("engine", ["native", "spark"])
-@pytest.mark.parametrize("rows", [3, DRIVER_ROWS + 1])
+@pytest.mark.parametrize("rows", [3, pytest.param(DRIVER_ROWS + 1, marks=pytest.mark.extended)])
 def test_rows_of_a_dataframe_get_it(interpreting, engine, rows):
     views = "CREATE VIEW counted AS SELECT COUNT(*) AS n, MAX(at) AS last, MIN(a) AS a FROM t;"
     with penstock.Pipeline(COMPUTED + views, engine=engine, spark=interpreting) as pipeline:

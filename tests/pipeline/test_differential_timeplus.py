@@ -23,7 +23,7 @@ CREATE VIEW v (k, {", ".join(f"c{number}" for number in range(28))}) AS SELECT k
 """
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.extended)])
 def test_aggregates(spark, seed):
     dice, rows = random.Random(seed), {}
     with Pipeline(PROGRAM, spark=spark, dialect="timeplus") as pipeline:

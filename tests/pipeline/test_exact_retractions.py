@@ -4,6 +4,7 @@ import random
 from collections import Counter
 
 import pytest
+from tests.tiers import either
 
 import penstock
 
@@ -22,16 +23,18 @@ PLACES = {"on the driver": (50_000, 20_000), "on the executors": (0, 0), "moving
 VALUES = [0.1, 0.7, 1e9, 6.11, -0.3, None]
 
 
+QUICK = {("deletions", "moving"), ("deletions", "in the process"), ("insertions", "in the process")}
+
+
+@pytest.mark.both
 @pytest.mark.parametrize(
-    "place",
+    ("table", "place"),
     [
-        pytest.param("on the driver", marks=pytest.mark.extended),
-        pytest.param("on the executors", marks=pytest.mark.extended),
-        "moving",
-        "in the process",
+        pytest.param(table, place, marks=() if (table, place) in QUICK else pytest.mark.extended)
+        for table in TABLES
+        for place in PLACES
     ],
 )
-@pytest.mark.parametrize("table", TABLES)
 def test_no_row_is_left_behind(interpreting, table, place):
     dice = random.Random(place)
     present = []
@@ -42,7 +45,7 @@ def test_no_row_is_left_behind(interpreting, table, place):
         if rows is not None:
             workspace = pipeline._opened().stepper.engine.workspace
             workspace.driver_rows, workspace.memory_rows = rows
-        for step in range(8):
+        for step in range(either(4, 8)):
             dice.shuffle(present)
             most = min(len(present), dice.randrange(4)) if table == "deletions" else 0
             gone = [present.pop() for _ in range(most)]
@@ -56,5 +59,5 @@ def test_no_row_is_left_behind(interpreting, table, place):
                 left = [row for row, weight in content.items() if weight]
                 assert all(content[row] == 1 for row in left), (step, name, content)
                 assert len(left) == {"whole": 1, "best": min(2, groups)}.get(name, groups)
-            if step == 4:
+            if step == either(2, 4):
                 pipeline.compact()

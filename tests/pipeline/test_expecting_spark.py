@@ -277,6 +277,7 @@ with opened() as pipeline:
 
 
 @pytest.mark.spark
+@pytest.mark.extended
 def test_a_session_begun_aside_is_as_any_other(tmp_path):
     """Ctrl-C stops its jobs too; starts that were left have gone without a word."""
     line = [sys.executable, "-c", _REAL, ON_SPARK]

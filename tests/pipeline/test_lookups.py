@@ -7,8 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 from penstock.backends.thresholds import INDEXED_KEYS, PASSES_BEFORE_INDEX
@@ -129,7 +130,7 @@ def test_a_look_up_that_has_no_meaning_is_refused(
 ROWS = st.lists(st.tuples(st.sampled_from(["+", "-"]), st.sampled_from("abc"), st.integers(0, 2)), max_size=6)
 
 
-@settings(max_examples=6, deadline=None)
+@examples(2, 6)
 @given(steps=st.lists(ROWS, min_size=1, max_size=3), compacted=st.booleans(), indexed=st.booleans())
 def test_oracle_a_look_up_finds_what_a_query_finds(
     steps: list[list[tuple[str, str, int]]], *, compacted: bool, indexed: bool

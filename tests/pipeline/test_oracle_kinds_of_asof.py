@@ -79,7 +79,7 @@ class Rows:
         return given
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.extended)])
 def test_an_asof_join_of_each_kind_is_what_python_finds(seed):
     rows, found = Rows(seed), {kind: Counter() for kind in KINDS}
     program = TABLES + "".join(f"CREATE VIEW {kind}_ AS {query};" for kind, query in ASOF.items())

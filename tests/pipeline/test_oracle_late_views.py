@@ -8,6 +8,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as some
 from pyspark import SparkContext
+from tests.tiers import either
 
 import penstock
 
@@ -64,7 +65,8 @@ def contents(pipeline):
     return {name: sorted(map(repr, pipeline.content(name).rows)) for name in NAMES}
 
 
-@settings(max_examples=12, phases=[Phase.generate])
+@pytest.mark.both
+@settings(max_examples=either(3, 12), phases=[Phase.generate])
 @given(steps=steps, late=some.integers(0, 5))
 def test_a_late_view_is_as_one_made_first(steps, late):
     late = min(late, len(steps))

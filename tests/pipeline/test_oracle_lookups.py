@@ -98,7 +98,7 @@ def contents(pipeline):
     return {name: Counter(pipeline.query(f"SELECT * FROM {name}").rows) for name in VIEWS}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.extended)])
 def test_a_lookup_keeps_what_it_has_found(seed, tmp_path):
     model, shown = Model(seed), {name: Counter() for name in VIEWS}
     with penstock.Pipeline(PROGRAM, engine="native", directory=tmp_path) as pipeline:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_matches import Spec, matches
+from tests import tiers
 
 import penstock
 from penstock.errors import DataError
@@ -191,9 +192,10 @@ def check(name, steps, *, merged):
             assert {row: weight for row, weight in shown.items() if weight} == wanted(spec, content)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("name", SPECS)
 def test_a_view_has_the_matches_of_the_rows_so_far(name):
-    @settings(max_examples=4, deadline=None)
+    @settings(max_examples=tiers.either(2, 6), deadline=None)
     @given(steps=STEPS, merged=st.booleans())
     def run(steps, merged):
         check(name, steps, merged=merged)
@@ -232,9 +234,10 @@ def check_late(name, steps):
             assert {row: weight for row, weight in shown.items() if weight} == wanted(spec, content)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("name", SPECS)
 def test_what_is_forgotten_changes_no_match(name):
-    @settings(max_examples=4, deadline=None)
+    @settings(max_examples=tiers.either(2, 6), deadline=None)
     @given(steps=STEPS)
     def run(steps):
         check_late(name, steps)
@@ -265,11 +268,11 @@ def a_few_steps():
 
 
 @pytest.mark.spark
-def test_spark_forgets_what_no_match_can_need(spark):
+def test_spark_forgets_what_no_match_can_need(interpreting):
     names = ("within", "falling")
     views = "".join(view(SPECS[name], name) for name in names)
     content, numbers, shown = [], iter(range(1000)), {name: Counter() for name in names}
-    with penstock.Pipeline(LATE + views, engine="spark", spark=spark) as pipeline:
+    with penstock.Pipeline(LATE + views, engine="spark", spark=interpreting) as pipeline:
         for place, (inserts, _) in enumerate(a_few_steps()):
             content, rows = changed(content, [(k, at, x) for k, at, x in inserts if at is not None], [], numbers)
             later = timedelta(minutes=20 * place)
@@ -285,19 +288,22 @@ def test_spark_forgets_what_no_match_can_need(spark):
 
 
 @pytest.mark.spark
-def test_spark_finds_the_same_matches(spark):
+@pytest.mark.parametrize(
+    "names", [list(SPECS)[::6], pytest.param(list(SPECS), marks=pytest.mark.extended)], ids=("some", "all")
+)
+def test_spark_finds_the_same_matches(interpreting, names):
     """All of them in one pipeline: each view would open its own."""
-    program = TABLE + "".join(view(spec, name.replace(" ", "_")) for name, spec in SPECS.items())
-    shown, content, numbers = {name: Counter() for name in SPECS}, [], iter(range(1000))
-    with penstock.Pipeline(program, engine="spark", spark=spark) as pipeline:
+    program = TABLE + "".join(view(SPECS[name], name.replace(" ", "_")) for name in names)
+    shown, content, numbers = {name: Counter() for name in names}, [], iter(range(1000))
+    with penstock.Pipeline(program, engine="spark", spark=interpreting) as pipeline:
         for inserts, deletes in a_few_steps():
             content, given_rows = changed(content, inserts, deletes, numbers)
             for name, change in pipeline.step({"t": given_rows}).items():
                 for weight, row in change.rows:
                     shown[name.replace("_", " ")][row] += weight
-        for name, spec in SPECS.items():
-            assert {row: weight for row, weight in shown[name].items() if weight} == wanted(spec, content), name
-        for spec in list(SPECS.values())[::6]:
+        for name in names:
+            assert {row: weight for row, weight in shown[name].items() if weight} == wanted(SPECS[name], content), name
+        for spec in [SPECS[name] for name in names[::3]]:
             answered = pipeline.query(f"SELECT * FROM ({view(spec).partition(' AS ')[2][:-1]})").rows
             assert Counter(answered) == wanted(spec, content)
 

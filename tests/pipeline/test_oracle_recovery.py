@@ -168,7 +168,7 @@ def stream_steps(seed: int, count: int = 9) -> list[Any]:
     return found
 
 
-QUICK = ("closed", "ticks")
+QUICK = ("closed",)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import Any
 
 import hypothesis.strategies as st
-from hypothesis import given, settings
+from hypothesis import given
+from tests.tiers import examples
 
 from penstock import Pipeline
 from penstock.steps.change import Change
@@ -107,7 +108,7 @@ def content(p: Pipeline, name: str) -> Counter[Any]:
 
 
 @given(steps())
-@settings(max_examples=20, deadline=None)
+@examples(5, 20)
 def test_oracle_tables_and_the_views_over_them(found: list[dict[str, list[Any]]]) -> None:
     with Pipeline(PROGRAM, engine="native") as p:
         oracle, shown = Oracle(), Accumulated()

@@ -166,7 +166,7 @@ class Changes:
         return [("+", (k, v, minute(t))) for k, v, t in rows]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.extended) for seed in (1, 2))])
 def test_versions_are_what_python_finds(seed, monkeypatch):
     monkeypatch.setattr(collecting, "LEAST_FORGOTTEN_ROWS", seed)
     changes, found = Changes(seed), {name: Counter() for name in VIEWS}

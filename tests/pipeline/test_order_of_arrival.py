@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 from penstock import LaterSession, Pipeline
 from penstock.errors import PenstockError
@@ -46,7 +47,7 @@ def looked_back(rows):
     return {"plain": plain, "by_key": by_key, "some": some}
 
 
-@settings(max_examples=15, deadline=None)
+@examples(4, 15)
 @given(steps=st.lists(ROWS, max_size=5))
 def test_lag_is_the_row_that_came_before(steps):
     with Pipeline(STREAM + VIEWS, dialect="timeplus", spark=no_spark) as pipeline:
@@ -77,7 +78,7 @@ def read(query):
     return found
 
 
-@settings(max_examples=15, deadline=None)
+@examples(4, 15)
 @given(
     steps=st.lists(st.lists(st.tuples(st.sampled_from("+-"), st.sampled_from("abc"), st.integers(0, 2))), max_size=5)
 )
@@ -189,7 +190,7 @@ def first_rows(rows, seconds, most):
     return found
 
 
-@settings(max_examples=15, deadline=None)
+@examples(4, 15)
 @given(steps=CLOCKS, seconds=st.integers(0, 3), most=st.integers(1, 3))
 def test_dedup_lets_pass_what_is_not_remembered(steps, seconds, most):
     with Pipeline(STREAM, dialect="timeplus", spark=no_spark) as pipeline:
@@ -214,7 +215,7 @@ def limited(seconds, most):
 RULES = st.tuples(st.integers(0, 3), st.integers(1, 3))
 
 
-@settings(max_examples=6, deadline=None)
+@examples(3, 6)
 @given(steps=CLOCKS, rule=RULES, again=st.sets(st.integers(0, 5)), kept=st.booleans())
 def test_a_view_lets_pass_what_is_not_remembered(steps, rule, again, kept, tmp_path_factory):
     seconds, most = rule
@@ -343,7 +344,7 @@ def _before(one, other):
     return one is None or (other is not None and one <= other)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(4, 15)
 @given(steps=st.lists(ROWS, max_size=5))
 def test_changelog_is_the_last_row_of_each_key(steps):
     program = (

@@ -141,7 +141,7 @@ def test_it_is_cut_when_it_is_asked_for_later(tmp_path: Path) -> None:
     assert numbers(folder / "log" / "steps") == [6, 7]
 
 
-@pytest.mark.parametrize("place", ["driver", "executors"])
+@pytest.mark.parametrize("place", ["driver", pytest.param("executors", marks=pytest.mark.extended)])
 def test_the_log_of_operators_on_spark_is_cut_as_any(interpreting: object, place: str, tmp_path: Path) -> None:
     folder, told = tmp_path / "dir", list[str]()
 
@@ -194,7 +194,7 @@ def answered(pipeline: penstock.Pipeline, query: str) -> object:
         return error.code
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.extended) for seed in (1, 2))])
 def test_oracle_one_that_is_cut_answers_as_one_that_is_whole(seed: int, tmp_path: Path) -> None:
     """Tables that do not change in each step, versions, declared views that read what was; damage, and restarts."""
     chance = random.Random(seed)

@@ -8,8 +8,9 @@ import time
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 from penstock.cli.rejected import RejectionReport
@@ -311,7 +312,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=6)
+@examples(3, 6)
 @given(st.lists(ROWS, min_size=1, max_size=2), st.booleans())
 def test_oracle_the_views_are_those_of_the_rows_that_raise_nothing(interpreting, tmp_path_factory, parts, keyed):
     """A row raises for its `x` alone, whatever it meets: that is what is set aside, and all views are right."""

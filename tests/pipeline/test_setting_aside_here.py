@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 from penstock.errors import Diagnostic, UnsupportedError
@@ -62,13 +63,14 @@ def test_a_few_rows_start_nothing(started, tmp_path):
     assert started == []
 
 
-def test_many_rows_are_found_without_java_all_the_same(started, tmp_path):
-    put(tmp_path, [{"id": at, "x": "0" if at % 3 else "3"} for at in range(300)])
+@pytest.mark.parametrize("count", [90, pytest.param(300, marks=pytest.mark.extended)])
+def test_many_rows_are_found_without_java_all_the_same(started, tmp_path, count):
+    put(tmp_path, [{"id": at, "x": "0" if at % 3 else "3"} for at in range(count)])
     with penstock.Pipeline(program(tmp_path), engine="native") as pipeline:
         pipeline.run(once=True)
         rows, aside = answers(pipeline)
-        assert aside == [at for at in range(300) if at % 3]
-        assert rows == [(at, 4) for at in range(0, 300, 3)]
+        assert aside == [at for at in range(count) if at % 3]
+        assert rows == [(at, 4) for at in range(0, count, 3)]
     assert started
 
 
@@ -86,7 +88,7 @@ def test_of_a_sum_that_overflows_the_fewest_go_where_keys_cannot_be_told(started
     assert started
 
 
-@settings(max_examples=15)
+@examples(6, 15)
 @given(st.lists(st.lists(st.sampled_from(["1", "2", "0", "x", "40000", None]), max_size=12), min_size=1, max_size=3))
 def test_property_those_that_raise_go_and_no_others(tmp_path_factory, parts):
     folder, expected, bad, number = tmp_path_factory.mktemp("rows"), [], [], 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 import penstock
 from penstock.steps.intake.inputs import batch_of
@@ -67,7 +68,7 @@ CHANGE = st.one_of(
 )
 
 
-@settings(max_examples=20, deadline=None)
+@examples(6, 20)
 @given(st.lists(st.lists(CHANGE, max_size=4), max_size=6), st.integers(0, 4), st.sampled_from(["all", "materialized"]))
 def test_what_is_shown_adds_up_to_the_answer(steps, begins, retain):
     with opened(retain=retain) as pipeline:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.tiers import examples
 
 from penstock import LaterSession, Pipeline
 from penstock.errors import PenstockError
@@ -40,7 +41,7 @@ def closest(lefts, rights):
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@examples(6, 25)
 @given(steps=st.lists(st.tuples(ROWS, ROWS), max_size=5))
 def test_joins_by_arrival_and_by_time(steps):
     texts = {
@@ -188,7 +189,7 @@ BOTH = f"FROM {ONE} AS a FULL JOIN {OTHER} AS b ON a.window_end = b.window_end"
 
 
 @pytest.mark.extended  # six queries over windows in each example
-@settings(max_examples=5, deadline=None)
+@examples(3, 5)
 @given(steps=st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), max_size=6))
 def test_windows_close_whether_or_not_their_end_is_shown(steps):
     """Each window is shown once, when it closes, also where its end is NULL, or not among the columns."""

@@ -12,6 +12,7 @@ from itertools import combinations
 
 import pytest
 from tests.steps.tables import Bench
+from tests.tiers import either
 
 from penstock.analysis.determined import determined
 from penstock.analysis.waterline import Reader
@@ -145,7 +146,9 @@ def test_no_later_change_breaks_what_was_inferred(seed):
                 closed |= {(key, tuple(row[place[item]] for item in key)) for row in gone}
 
 
+@pytest.mark.both
 def test_the_joins_are_not_all_without_waterlines():
-    found = [inferred(random_join(random.Random(seed))) for seed in range(250)]
-    assert sum(bool(known) for _, known, _, _ in found) > 80
-    assert sum(any(closing.values()) for _, _, _, closing in found) > 40
+    count = either(50, 250)
+    found = [inferred(random_join(random.Random(seed))) for seed in range(count)]
+    assert sum(bool(known) for _, known, _, _ in found) > 0.32 * count
+    assert sum(any(closing.values()) for _, _, _, closing in found) > 0.16 * count

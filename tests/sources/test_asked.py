@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.steps.tables import NO_DEFAULTS, declared
+from tests.tiers import examples
 
 import penstock
 from penstock.errors import DataError, SqlError
@@ -337,6 +338,7 @@ def test_what_is_refused_before_the_start(statement, code, said):
     assert caught.value.code == code
 
 
+@examples(5, 20)
 @given(
     batches=st.lists(st.lists(st.integers(0, 30), max_size=5), max_size=5),
     page=st.integers(1, 4),

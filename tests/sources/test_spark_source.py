@@ -128,7 +128,7 @@ def test_property_each_row_comes_once_over_steps_that_fail_and_processes_that_en
     assert sorted(found) == list(range(total))
 
 
-@pytest.mark.parametrize("engine", ["auto", "spark"])
+@pytest.mark.parametrize("engine", ["auto", pytest.param("spark", marks=pytest.mark.extended)])
 def test_a_pipeline_goes_on_where_it_was(spark, folder, tmp_path, engine):
     text = program(tmp_path) + "CREATE VIEW v AS SELECT count(*) AS n, sum(id) AS s FROM t;"
     for expected in ((2, 1), (5, 10)):

@@ -30,7 +30,9 @@ def outcome(bench, rows):
 
 
 @pytest.mark.parametrize("sql", [KEYED, COUNTED], ids=["keys", "rows"])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.extended) for seed in range(4, 20))]
+)
 def test_no_judgement_changes(monkeypatch, sql, seed):
     monkeypatch.setattr(stored, "LEAST_FORGOTTEN_ROWS", 1)
     chance = random.Random(seed)
@@ -53,7 +55,7 @@ def test_no_judgement_changes(monkeypatch, sql, seed):
 
 
 @pytest.mark.parametrize("sql", [KEYED, COUNTED], ids=["keys", "rows"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.extended) for seed in range(1, 5))])
 def test_no_judgement_changes_in_the_process(monkeypatch, sql, seed):
     for module, name in (
         (keystore, "HELD"),

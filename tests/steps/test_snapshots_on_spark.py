@@ -111,9 +111,14 @@ def _turned(path: Path) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.extended  # by default it is seen in the process (test_snapshots), and what is asked of files below
 @pytest.mark.parametrize(
     ("damage", "said"),
-    [(_cut, "as long as it was written"), (_turned, "what was written"), (Path.unlink, "as long as it was written")],
+    [
+        (_cut, "as long as it was written"),
+        (_turned, "what was written"),
+        (Path.unlink, "as long as it was written"),
+    ],
     ids=["short", "other", "gone"],
 )
 def test_damage_is_told_and_the_log_made_again(
@@ -161,6 +166,21 @@ def rows_of_all_types() -> list[tuple[Any, ...]]:
     ]
 
 
+def test_values_of_all_types_are_the_same_to_the_last_bit(interpreting: Any, tmp_path: Path) -> None:
+    program, _, _ = EXACT.partition("CREATE VIEW later")
+    pipeline, told, _ = opened(tmp_path, program)
+    pipeline.step({"t": rows_of_all_types()})
+    asked = (BITS, "SELECT * FROM typed")
+    expected = [sorted(map(repr, pipeline.query(query).rows)) for query in asked]
+    pipeline.close()
+    assert told == []
+    again, told, last = opened(tmp_path, program)
+    assert (told, last) == ([], 1)
+    assert [sorted(map(repr, again.query(query).rows)) for query in asked] == expected
+    again.close()
+
+
+@pytest.mark.extended
 def test_every_value_is_the_same_to_the_last_bit(interpreting: Any, tmp_path: Path) -> None:
     pipeline, told, _ = opened(tmp_path, EXACT)
     pipeline.step({"t": rows_of_all_types()})
@@ -203,8 +223,15 @@ def test_what_parquet_cannot_hold_is_told_and_the_log_made_again(interpreting: A
     again.close()
 
 
+SMALL = """
+SET state_seconds = '0';
+CREATE STREAM s (k INT) WITH ('history' = 'none');
+CREATE VIEW counted AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
+"""
+
+
 def test_what_could_not_be_written_is_tried_again(interpreting: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    pipeline, told, _ = opened(tmp_path)
+    pipeline, told, _ = opened(tmp_path, SMALL)
     monkeypatch.setattr(RowFiles, "write", _failing)
     pipeline.step({"s": [(7,)]})
     pipeline.step({"s": [(7,)]})  # before it the state is written, if it can be
@@ -219,7 +246,7 @@ def _failing(*_: object) -> None:
 
 
 def test_an_interrupt_leaves_nothing_behind(interpreting: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    pipeline, _, _ = opened(tmp_path)
+    pipeline, _, _ = opened(tmp_path, SMALL)
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -232,7 +259,7 @@ def test_an_interrupt_leaves_nothing_behind(interpreting: Any, tmp_path: Path, m
     monkeypatch.undo()
     pipeline.step({"s": [(7,)]})
     pipeline.close()
-    again, told, last = opened(tmp_path)
+    again, told, last = opened(tmp_path, SMALL)
     assert (told, last, again.content("counted").rows) == ([], 2, [(7, 2)])
     again.close()
 

@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.steps.tables import NO_DEFAULTS, declared
+from tests.tiers import examples
 
 import penstock
 from penstock.steps.intake.apart import next_silence, settled
@@ -172,7 +173,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.parametrize("text", [PLAIN, KEYED], ids=["rows", "keyed"])
-@settings(max_examples=40, deadline=None)
+@examples(10, 40)
 @given(steps=STEPS)
 def test_oracle_any_interleaving_moves_the_waterline_as_the_rule_says(text, steps):
     keyed = text is KEYED
@@ -208,7 +209,7 @@ def _accepted(rows, stored, line):
 ORDERS = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=8), min_size=1, max_size=4)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(10, 40)
 @given(jumps=ORDERS, choices=st.lists(st.integers(0, 3), max_size=40), pause=st.integers(0, 200))
 def test_catching_up_makes_nothing_late(jumps, choices, pause):
     """Partitions whose own rows are in order are read in any order, however slowly: no row is late."""

@@ -36,6 +36,15 @@ def of_view(
     return known
 
 
+def of_last(catalog: Catalog, plan: Plan, question: str, answer: Callable[[Plan], Fact]) -> Fact:
+    """The fact of a plan that need not be a view's, remembered until the question is asked of another one."""
+    found, place = _facts(catalog), (question, "")  # which is no name of a view
+    if place not in found or found[place][0] is not plan:
+        found[place] = plan, answer(plan)
+    known: Fact = found[place][1]
+    return known
+
+
 def _find(found: dict[tuple[str, str], Any], place: tuple[str, str], answer: Callable[[], Any], unknown: Any) -> None:
     if place in found:
         return

@@ -22,7 +22,7 @@ from penstock.analysis.local_time import kind_of, lowered, one_order
 from penstock.analysis.looking_back import keeps_order_column
 from penstock.analysis.reach import further, reach_of
 from penstock.analysis.substreams import keys_of
-from penstock.analysis.views import column_read, of_view
+from penstock.analysis.views import column_read, of_last, of_view
 from penstock.catalog.model import Catalog, Lateness, Table, View
 from penstock.catalog.types import is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
@@ -68,7 +68,7 @@ def waterlines(plan: Plan, catalog: Catalog, *, passing_time: bool = False) -> W
 
 def has_waterline(catalog: Catalog, plan: Plan, name: str) -> bool:
     """True if a waterline can be inferred for a column of a plan."""
-    return name in Reader(catalog).of(plan)
+    return name in of_last(catalog, plan, "waterlines", Reader(catalog).of)
 
 
 class Reader:
@@ -80,9 +80,15 @@ class Reader:
         self._passing_time = passing_time
         self._substreams = substreams
         self._shifts = session_shifts(catalog.settings)
+        self._found: dict[int, tuple[Plan, Waterlines]] = {}  # with the plan, so that its number stays its own
 
     def of(self, plan: Plan) -> Waterlines:
-        """The waterlines of one relation."""
+        """The waterlines of one relation, which are found once: a condition above a join asks for its sides again."""
+        if id(plan) not in self._found:
+            self._found[id(plan)] = plan, self._of(plan)
+        return self._found[id(plan)][1]
+
+    def _of(self, plan: Plan) -> Waterlines:
         node = cast("Node", plan)
         if plan_reads_clock(plan) and not isinstance(node, Filter):
             return NONE

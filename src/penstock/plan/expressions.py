@@ -18,8 +18,8 @@ from penstock.plan.nodes import (
     Recompute,
     Scan,
 )
-from penstock.plan.scalar import Scalar, render_scalar
-from penstock.sql.trees import bare, operands
+from penstock.plan.scalar import Scalar, boolean
+from penstock.sql.trees import bare
 
 COMPARISONS: Mapping[str, Callable[..., exp.Expression]] = {">=": exp.GTE, ">": exp.GT, "<=": exp.LTE, "<": exp.LT}
 
@@ -75,17 +75,12 @@ def reads_tables(plan: Plan) -> bool:
 
 def conjuncts(condition: Scalar) -> tuple[Scalar, ...]:
     """The parts of a condition that are joined by AND, in the order written."""
-    return _operands_of(exp.And, condition)
+    return condition.conjuncts
 
 
 def disjuncts(condition: Scalar) -> tuple[Scalar, ...]:
     """The parts of a condition that are joined by OR, in the order written."""
-    return _operands_of(exp.Or, condition)
-
-
-def _operands_of(kind: type[exp.Connector], condition: Scalar) -> tuple[Scalar, ...]:
-    found = tuple(operands(kind, condition.tree))
-    return (condition,) if len(found) == 1 else tuple(boolean(tree, condition.span) for tree in found)
+    return condition.disjuncts
 
 
 def conjunction(parts: Iterable[Scalar]) -> Scalar | None:
@@ -112,12 +107,6 @@ def _joined(kind: type[exp.Connector], parts: tuple[Scalar, ...]) -> Scalar | No
 def _operand(tree: exp.Expression) -> exp.Expression:
     copied = bare(tree).copy()
     return exp.Paren(this=copied) if isinstance(copied, exp.Connector | exp.Lambda) else copied
-
-
-def boolean(tree: exp.Expression, span: Span | None = None) -> Scalar:
-    """A parsed condition as an expression."""
-    alone = tree if tree.parent is None else tree.copy()
-    return Scalar(render_scalar(alone), alone, "boolean", span=span)
 
 
 __all__ = [

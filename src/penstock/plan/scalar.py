@@ -22,7 +22,7 @@ from penstock.plan.reading import form_of
 from penstock.plan.writing import tree_of
 from penstock.sql.nodes import SessionCall
 from penstock.sql.text import spark_sql
-from penstock.sql.trees import aggregate_calls, cast_to
+from penstock.sql.trees import aggregate_calls, cast_to, operands
 
 
 def quoted(name: str) -> str:
@@ -88,6 +88,16 @@ class Scalar:
     def column(self) -> str | None:
         """The field's name if the expression is nothing but one field."""
         return self.tree.name if isinstance(self.tree, exp.Column) else None
+
+    @cached_property
+    def conjuncts(self) -> tuple[Scalar, ...]:
+        """The parts of a condition that are joined by AND; written anew once, since every analysis asks for them."""
+        return _operands_of(exp.And, self)
+
+    @cached_property
+    def disjuncts(self) -> tuple[Scalar, ...]:
+        """The parts of a condition that are joined by OR."""
+        return _operands_of(exp.Or, self)
 
     def cast_to(self, kind: Type) -> Scalar:
         """The value cast to a type, or as it is if it has that type; equal casts are one expression."""
@@ -202,6 +212,17 @@ def column_tree(name: str) -> exp.Column:
 def column(name: str, type: Type | None = None, nullable: bool = True, span: Span | None = None) -> Scalar:  # noqa: A002, FBT001, FBT002 (as in Field)
     """A reference to an input field."""
     return Scalar(quoted(name), column_tree(name), type, nullable, span)
+
+
+def boolean(tree: exp.Expression, span: Span | None = None) -> Scalar:
+    """A parsed condition as an expression."""
+    alone = tree if tree.parent is None else tree.copy()
+    return Scalar(render_scalar(alone), alone, "boolean", span=span)
+
+
+def _operands_of(kind: type[exp.Connector], condition: Scalar) -> tuple[Scalar, ...]:
+    found = tuple(operands(kind, condition.tree))
+    return (condition,) if len(found) == 1 else tuple(boolean(tree, condition.span) for tree in found)
 
 
 def scalar_of(form: Form, type: Type | None = None, nullable: bool = True, span: Span | None = None) -> Scalar:  # noqa: A002, FBT001, FBT002 (as in Field)

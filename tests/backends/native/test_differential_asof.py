@@ -23,7 +23,7 @@ PROGRAM = TABLES + "".join(f"CREATE VIEW {name} AS {query};" for name, query in 
 TIMES = [None, 0.0, 1.0, 2.0, 3.0, float("nan")]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.extended)])
 def test_an_asof_join_is_what_its_query_answers(seed):
     dice, rows = random.Random(seed), {"l": [], "r": []}
     found = {name: Counter() for name in VIEWS}

@@ -81,6 +81,7 @@ def long_rows(numbers):
     return pa.table({"k": pa.array(keys, pa.int32()), "n": pa.array(numbers, pa.int32()), "s": texts})
 
 
+@pytest.mark.extended
 def test_a_program_gets_right_answers_with_half_the_memory_that_its_state_needs(tmp_path):
     text = """
     CREATE TABLE t (k INT, n INT, s STRING);

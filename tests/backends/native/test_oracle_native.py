@@ -341,7 +341,7 @@ def _check(names, steps, *, merged):
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_every_operator_equals_its_plan_at_once(name):
-    @settings(max_examples=4, deadline=None)
+    @settings(max_examples=2, deadline=None)
     @given(steps=STEPS, merged=st.booleans(), large=st.booleans())
     def run(steps, merged, large):
         check([name], steps, merged=merged, large=large)
@@ -360,10 +360,13 @@ def test_the_same_over_many_changes(name):
     run()
 
 
-def test_operators_share_what_they_have_in_common():
+@pytest.mark.parametrize(
+    "names", [list(VIEWS)[::4], pytest.param(list(VIEWS), marks=pytest.mark.extended)], ids=("some", "all")
+)
+def test_operators_share_what_they_have_in_common(names):
     @settings(max_examples=2, deadline=None)
     @given(steps=STEPS)
     def run(steps):
-        check(list(VIEWS), steps, merged=False)
+        check(names, steps, merged=False)
 
     run()

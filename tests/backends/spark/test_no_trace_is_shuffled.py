@@ -84,7 +84,14 @@ def test_no_exchange_above_a_layer(spark, name):
     assert [layer for plan in plans for layer in exchanged_layers(plan)] == []
 
 
-@pytest.mark.parametrize("name", ["additive", "distinct", "keyed", "join", "left_join"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "keyed",
+        "join",
+        *(pytest.param(name, marks=pytest.mark.extended) for name in ("additive", "distinct", "left_join")),
+    ],
+)
 def test_large_steps_exchange_only_what_is_new(spark, name, monkeypatch):
     """Rewriting a grouped state, and joins too large to broadcast, find each layer partitioned already."""
     monkeypatch.setattr(runner, "BROADCAST_ROWS", 0)

@@ -216,9 +216,9 @@ CHAIN += f"CREATE VIEW v AS SELECT * FROM of_a {' '.join(f'JOIN of_{name} USING 
     "rows",
     [pytest.param(0, id="on the executors", marks=pytest.mark.extended), pytest.param(50_000, id="on the driver")],
 )
-def test_joins_of_what_each_step_replaces_do_not_multiply_it(spark, rows):
+def test_joins_of_what_each_step_replaces_do_not_multiply_it(interpreting, rows):
     """Five sums for each of ten keys: a step takes ten rows out of each join and puts ten in, however many joins."""
-    with penstock.Pipeline(CHAIN, spark=spark) as pipeline:
+    with penstock.Pipeline(CHAIN, spark=interpreting) as pipeline:
         engine = pipeline._opened().stepper.engine
         engine.workspace.memory_rows = engine.workspace.driver_rows = rows
         for step in range(5):
