@@ -28,6 +28,7 @@ from penstock.outputs.receiver import Owner, Receiver, Unreachable, in_use
 from penstock.pipeline.parcels import ParcelFiles, read_parcel
 from penstock.steps.change import Change
 from penstock.steps.events import Event, OutputAtLeastOnce, OutputFailed
+from penstock.watching.watched import OutputProgress
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _MOST_WAITING = 10_000
@@ -62,11 +63,12 @@ class _Failure:
 
 @dataclass
 class _Line:
-    """One output at work, and what waits for it, oldest first."""
+    """One output at work, and what waits for it, oldest first; of each step since when, in seconds since 1970."""
 
     outlet: Outlet
     receiver: Receiver | None = None
     waiting: deque[Change] = field(default_factory=deque)
+    since: dict[int, float] = field(default_factory=dict)
     step: int = 0
     rows: int = 0
     failure: _Failure | None = None
@@ -82,6 +84,17 @@ class _Line:
         if self.failure is None:
             return "waiting" if self.waiting else "up to date"
         return "refused" if self.failure.final else "failing"
+
+    @property
+    def progress(self) -> OutputProgress:
+        """How far it is, whatever another thread does with it."""
+        waiting = list(self.since.values())
+        return OutputProgress(self.outlet.name, self.rows, len(waiting), min(waiting, default=None))
+
+    def put(self, change: Change, at: float) -> None:
+        """Have a change wait, behind the others."""
+        self.waiting.append(change)
+        self.since[change.step] = at
 
 
 class Outlets:
@@ -120,6 +133,10 @@ class Outlets:
     def facts(self) -> list[OutputFact]:
         """The state of each output."""
         return [_fact(line) for line in self._lines.values()]
+
+    def progress(self) -> list[OutputProgress]:
+        """How far each output is; never waits."""
+        return [line.progress for line in list(self._lines.values())]
 
     @property
     def waiting(self) -> int:
@@ -203,7 +220,7 @@ class Outlets:
         for step, path in self._files.waiting(line.outlet.name, number):
             table, columns, clock = read_parcel(path)
             change = Change(line.outlet.name, columns, step, clock, workspace.change(table))
-            line.waiting.append(change)
+            line.put(change, path.stat().st_mtime)
 
     def _begin(self, line: _Line, number: int) -> None:
         """Open an output for the first time; one that does not answer stops here, unless the others go on."""
@@ -248,7 +265,7 @@ class Outlets:
         """The step has happened: what was kept is to be delivered."""
         kept, self._kept = self._kept, []
         for line, change in kept:
-            line.waiting.append(change)
+            line.put(change, time.time())
 
     def deliver(self) -> float | None:
         """Give the outputs what waits; in how many seconds to try again, None if nothing keeps the pipeline waiting.
@@ -344,7 +361,7 @@ class Outlets:
         """The oldest that waits has been taken."""
         if self._files is not None:
             self._files.took(line.outlet.name, line.waiting[0].step)
-        line.waiting.popleft()
+        line.since.pop(line.waiting.popleft().step)
 
     def _failed(self, line: _Line, error: Exception) -> float | None:
         """The output will be tried again; raises the error once its time is up, or too much waits."""
