@@ -116,6 +116,7 @@ class Outlets:
         self._kept: list[tuple[_Line, Change]] = []
         self._files: ParcelFiles | None = None
         self._started = False
+        self._began_at = 0  # the number of the step behind which this process began
         self._lock = threading.RLock()
 
     # What there is
@@ -188,7 +189,7 @@ class Outlets:
         try:
             for line in lines:
                 self._warn(line)
-                line.receiver = line.outlet.opened(self._owner)
+                line.receiver = self._receiver(line)
                 opened.append(line)
                 _refuse_earlier(line, line.receiver)
         except BaseException:
@@ -198,6 +199,7 @@ class Outlets:
     def start(self, number: int, workspace: Workspace) -> None:
         """Open all outputs, after step `number`; what a directory has kept for them waits for them again."""
         directory = self._owner.directory
+        self._began_at = number
         self._files = None if directory is None else ParcelFiles(directory)
         try:
             for line in self._lines.values():
@@ -345,7 +347,7 @@ class Outlets:
 
     def _opened(self, line: _Line) -> Receiver:
         """The receiver, opened, without what it has already; DataError if it lacks what it had."""
-        receiver = line.receiver = line.outlet.opened(self._owner)
+        receiver = line.receiver = self._receiver(line)
         taken = receiver.taken()
         if taken is not None and taken < line.step:
             self._closed_after(line)
@@ -356,6 +358,10 @@ class Outlets:
             line.step = line.waiting[0].step
             self._done(line)
         return receiver
+
+    def _receiver(self, line: _Line) -> Receiver:
+        self._owner.openings.begin(self._began_at)
+        return line.outlet.opened(self._owner)
 
     def _done(self, line: _Line) -> None:
         """The oldest that waits has been taken."""
