@@ -23,6 +23,13 @@ LYING_ROWS = 50_000
 # is a table first, from which its content is kept too (docs/adr/0026, 0032).
 HANDED_ROWS = 5_000
 
+# How the rows of a DataFrame come into the process.
+
+# Partitions are taken so many at a time as fill a window of these bytes, and at least one for each core.
+LEAST_WINDOW_BYTES, MOST_WINDOW_BYTES = 4 << 20, 64 << 20
+# Rows of more bytes lie in a file that memory maps, from the moment on when they are.
+MAPPED_BYTES = 64 << 20
+
 # How rows are looked up by key in the process.
 
 # More keys at once are found by one pass over the rows, and not one by one.
