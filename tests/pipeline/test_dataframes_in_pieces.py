@@ -22,8 +22,9 @@ PLAIN = "CREATE TABLE t (id BIGINT NOT NULL, k INT, name STRING);"
 SUMS = " CREATE VIEW s AS SELECT k, COUNT(*) AS n, SUM(id) AS total FROM t GROUP BY k;"
 LATE = "CREATE TABLE t (id BIGINT, at TIMESTAMP LATENESS INTERVAL 1 HOUR); CREATE VIEW s AS SELECT at, id FROM t;"
 ALL_KINDS = """
-id, CAST(id % 100 AS TINYINT) AS b, CAST(id AS DECIMAL(20, 3)) AS d, id / 7 AS f, CAST(id AS FLOAT) AS g, id % 2 = 0 AS t,
-if(id % 3 = 0, NULL, concat('é', id)) AS s, CAST('x' AS BINARY) AS bin, date_add(DATE'2020-01-01', CAST(id % 999 AS INT)) AS day,
+id, CAST(id % 100 AS TINYINT) AS b, CAST(id AS DECIMAL(20, 3)) AS d, id / 7 AS f, CAST(id AS FLOAT) AS g,
+id % 2 = 0 AS t, if(id % 3 = 0, NULL, concat('é', id)) AS s, CAST('x' AS BINARY) AS bin,
+date_add(DATE'2020-01-01', CAST(id % 999 AS INT)) AS day,
 timestamp_seconds(id) AS at, TIMESTAMP_NTZ'2020-01-01 00:00:00' AS ntz, INTERVAL 3 DAY AS i,
 array(id, NULL) AS a, map(id, 'x') AS m, named_struct('p', id, 'q', array('z')) AS r, NULL AS nothing
 """
