@@ -63,14 +63,15 @@ def _sections() -> Iterator[tuple[str, str, tuple[type, ...]]]:
     from penstock.steps.phases import Phase
     from penstock.watching.endpoint import Endpoint
     from penstock.watching.traces import StepTraces
-    from penstock.watching.watched import PipelineFacts
+    from penstock.watching.watched import OutputProgress, PipelineFacts
 
     told = (events.StepDone, Phase, events.StepRefused, events.OutputFailed, events.OutputsDone)
     running = (events.RunStarted, events.RunProgress, events.SourceLag, events.RunFinished)
     errors = (penstock.PenstockError, penstock.SqlError, penstock.UnsupportedError, penstock.DataError)
     yield "Pipeline", "", (penstock.Pipeline, penstock.LaterSession)
     yield "What it answers", "", (penstock.Change, Subscription, StandingQuery, Emission, Verification, Status)
-    yield "What it says of itself", "", (facts.WaterlineFact, facts.OperatorState, Profile, PipelineFacts)
+    said = (facts.WaterlineFact, facts.OperatorState, Profile, PipelineFacts, OutputProgress)
+    yield "What it says of itself", "", said
     yield "Running", "", (RunOptions,)
     yield "Outputs", "What `run()` and `start()` write to.", (Output, StreamOutput, FolderOutput)
     yield "Events", "What `on_event` is told.", (*told, *running)

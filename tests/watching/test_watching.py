@@ -96,7 +96,7 @@ def test_the_figures_are_those_of_the_steps():
             assert found[("penstock_step_phase_duration_seconds_count", phase)] == 2
         assert found[("penstock_input_rows_total", "orders")] == 5
         assert found[("penstock_input_bytes_total", "orders")] > 0
-        assert found[("penstock_output_rows_total", "totals")] == 1 + 2
+        assert found[("penstock_view_rows_total", "totals")] == 1 + 2
         assert found[("penstock_late_rows_total", "orders")] == 2
         assert found[("penstock_rejected_rows_total", "Late value", "orders")] == 2
         assert found[("penstock_waterline_delay_seconds", "at", "orders")] == 1800
@@ -106,7 +106,7 @@ def test_the_figures_are_those_of_the_steps():
         assert found[("penstock_waterline_value", "n", "orders")] == 90
         assert found[("penstock_state_rows", "Aggregate", "totals")] == 1
         assert found[("penstock_pipeline_state", "stopped")] == 1
-        assert found[("penstock_output_waiting_steps",)] == 0
+        assert not [key for key in found if key[0].startswith("penstock_output_")]
         assert found[("process_resident_memory_bytes",)] > 0
 
 
@@ -157,8 +157,13 @@ def test_health_and_readiness_follow_the_run_and_its_outputs(tmp_path):
         assert receiver.seen["ready"][0] == 503
         assert json.loads(receiver.seen["ready"][1])["reason"] == "outputs have 1 steps to take"
         assert receiver.seen["figures"][("penstock_output_failures_total", "receiver")] == 1
-        assert receiver.seen["figures"][("penstock_output_waiting_steps",)] == 1
-        assert receiver.seen["figures"][("penstock_output_delay_seconds",)] > 0
+        assert receiver.seen["figures"][("penstock_output_waiting_steps", "receiver")] == 1
+        assert receiver.seen["figures"][("penstock_output_delay_seconds", "receiver")] > 0
+        assert receiver.seen["figures"][("penstock_output_waiting_steps", "next")] == 0
+        assert receiver.seen["figures"][("penstock_output_delay_seconds", "next")] == 0
+        found = figures(endpoint)
+        assert found[("penstock_output_waiting_steps", "receiver")] == 0
+        assert found[("penstock_output_rows_total", "receiver")] == found[("penstock_output_rows_total", "next")] == 3
         assert receiver.seen["well"][0] == 200
         done = [event for event in events if isinstance(event, OutputsDone)]
         assert [event.waiting for event in done] == [1, 0, 0]

@@ -26,5 +26,6 @@
 | cancelling | rows of a change that cancel one another, in Arrow     |
 | rows       | rows of Arrow as Python values, and when they are equal |
 | surroundings | files that cannot be written, and disks that are full |
+| spool      | rows that come piece by piece, many of them in a file that memory maps |
 | temporary  | temporary folders, removed when their process ends     |
 """

@@ -362,6 +362,9 @@ class GivenRows(Protocol):
     def fetched(self, table: Table) -> pa.Table:
         """The rows in the Arrow types of the table's declaration."""
 
+    def pieces(self, table: Table) -> Iterator[pa.Table]:
+        """The same in their order, piece by piece as they are evaluated: at least one, perhaps without rows."""
+
     def twice(self, table: Table) -> Sequence[Any] | None:
         """A key of the table that several rows have; None if there is none."""
 

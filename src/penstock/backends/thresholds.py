@@ -26,6 +26,13 @@ HANDED_ROWS = 5_000
 # Before keys are looked for among so many rows, it is asked whether one of them is NULL: if not, that is quicker.
 LARGE_STATE_ROWS = 200_000
 
+# How the rows of a DataFrame come into the process.
+
+# Partitions are taken so many at a time as fill a window of these bytes, and at least one for each core.
+LEAST_WINDOW_BYTES, MOST_WINDOW_BYTES = 4 << 20, 64 << 20
+# Rows of more bytes lie in a file that memory maps, from the moment on when they are.
+MAPPED_BYTES = 64 << 20
+
 # How rows are looked up by key in the process.
 
 # More keys at once are found by one pass over the rows, and not one by one.

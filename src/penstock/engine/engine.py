@@ -40,7 +40,7 @@ from penstock.circuit.build import build_circuit
 from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import Profile
 from penstock.circuit.narrowing import narrowed
-from penstock.circuit.operators import Arrived, Arriving, Circuit, Cleaned, Operator, Source
+from penstock.circuit.operators import Arrived, Arriving, Circuit, Cleaned, OfStep, Operator, Source
 from penstock.circuit.places import ON_SPARK, Place
 from penstock.engine.beginning import Before, Beginning, Nothing
 from penstock.engine.following import Following, Progress, StepWork
@@ -464,6 +464,18 @@ class Engine(Surface):
             if isinstance(operator, Source) and operator.relation == relation
             for name in operator.node.names
         )
+
+    def is_read_here(self, relation: str) -> bool:
+        """True if some operator reads a table, named in lower case, and all that do work in the process."""
+        readers = [
+            operator.number in installed.native or isinstance(operator, OfStep)
+            for installed in (*self.installed, *self.aside)
+            for source in installed.circuit.operators
+            if isinstance(source, Source) and source.relation == relation
+            for operator in installed.circuit.operators
+            if source.number in operator.inputs
+        ]
+        return bool(readers) and all(readers)
 
     def profile(self) -> Profile:
         """The measurements so far."""

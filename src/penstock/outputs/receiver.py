@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.change import Change
+from penstock.steps.openings import Openings
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
     """The pipeline that writes: the id of its directory, or one that is new each time without a directory.
 
-    `directory` is that directory, in which a receiver may keep what it needs beside its target.
+    `directory` is that directory, in which a receiver may keep what it needs beside its target. A receiver that keeps
+    the mark of `openings` with a step's number finds that a copy of the directory has written (`check_mark`).
     """
 
     pipeline: str
     directory: Path | None = None
+    openings: Openings = field(default_factory=Openings)
 
     @property
     def lasts(self) -> bool:
         """True if a later run is the same pipeline."""
         return self.directory is not None
+
+    def mark(self, step: int) -> str:
+        """The mark of a step, to be kept with its number; empty for none."""
+        return self.openings.mark(step) or ""
+
+    def check_mark(self, step: int, mark: str | None, where: str) -> None:
+        """DataError for a step that a target has of this pipeline with another mark than is known here."""
+        own = self.openings.mark(step)
+        if mark and own and mark != own:
+            message = f"{where} has step {step} from another copy of this pipeline's directory"
+            hint = (
+                "two copies of a directory are one pipeline: end one of them, and go on with the other. To have two "
+                "pipelines, remove the file `id` from the copy, and name other targets there"
+            )
+            raise DataError(Diagnostic("COPIED_DIRECTORY", message, hint=hint))
 
 
 class Receiver(Protocol):

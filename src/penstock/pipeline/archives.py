@@ -1,6 +1,6 @@
 """A pipeline's directory as one file: a tar archive whose last member says what it has to have.
 
-    program.json, id, outputs.json, log/…, state/000000000042/…, outbox/…    as they lie in the directory
+    program.json, id, outputs.json, openings.json, log/…, state/000000000042/…, outbox/…    as they lie in the directory
     archive.json                                                             format, step, a digest of each of them
 
 What is under way (`.tmp`), has been set aside, or is of the process alone (`lock`, sockets, spilled rows) is left out.
@@ -27,7 +27,7 @@ from penstock.steps.snapshots import digest_of
 
 FORMAT = 1
 _CONTENTS = "archive.json"
-_TOP = ("program.json", "id", "outputs.json")
+_TOP = ("program.json", "id", "outputs.json", "openings.json")
 _FOLDERS = ("log", "state", "outbox")
 _PASSING = (".tmp", ".aside")
 

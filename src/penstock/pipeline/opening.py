@@ -60,6 +60,7 @@ from penstock.steps.directory import directory_id
 from penstock.steps.events import Event, QueriesEnded, StateNotKept
 from penstock.steps.intake.inputs import Readers
 from penstock.steps.log import InputLog
+from penstock.steps.openings import Openings
 from penstock.steps.origin import Origin
 from penstock.steps.recorded import last_step
 from penstock.steps.snapshots import Snapshots
@@ -161,7 +162,7 @@ class Opened:
     def owner(self) -> Owner:
         """The pipeline as its outputs know it."""
         own = uuid.uuid4().hex if self.directory is None else directory_id(self.directory)
-        return Owner(own, self.directory)
+        return Owner(own, self.directory, Openings(self.directory))
 
     def execution(
         self, program: Program, catalog: Catalog, begun_in: str, readers: Readers, *, clock: Clock, outlets: Outlets

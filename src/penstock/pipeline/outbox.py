@@ -14,9 +14,10 @@ with it, or a later statement. It is kept in here, and the outputs get it in fro
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from penstock.errors import DataError, Diagnostic
@@ -24,17 +25,24 @@ from penstock.failpoints import reach
 from penstock.sources.api import Output
 from penstock.steps.change import Change
 from penstock.steps.durable import replace_atomically
+from penstock.watching.watched import OutputProgress
 
 FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """The changes of one step for one output."""
+    """The changes of one step for one output, which have waited `since` then, in seconds since 1970."""
 
     output: Output
     step: int
     changes: Mapping[str, Change]
+    since: float = field(default_factory=time.time)
+
+    @property
+    def rows(self) -> int:
+        """The rows of all changes."""
+        return sum(change.delta.count() for change in self.changes.values() if change.delta is not None)
 
 
 class Taken:
@@ -83,6 +91,8 @@ class Outbox:
     _put: dict[str, int] = field(default_factory=dict)  # the last step that is in here for an output, or has been
     _untold: dict[int, Mapping[str, Change]] = field(default_factory=dict)  # steps of calls that ended with an error
     _made: dict[int, Mapping[str, Change]] | None = None  # the steps of the call that is under way
+    _given: list[Parcel] = field(default_factory=list)  # those that are being given
+    _rows: dict[str, int] = field(default_factory=dict)  # the rows that each output has taken
 
     @property
     def is_empty(self) -> bool:
@@ -93,6 +103,16 @@ class Outbox:
     def waiting(self) -> int:
         """The number of parcels that have not been taken."""
         return len(self._waiting)
+
+    def progress(self) -> list[OutputProgress]:
+        """How far each output is that has been given something, or is to be; never waits."""
+        waiting: dict[str, list[float]] = {name: [] for name in list(self._put)}
+        for parcel in [*self._given, *self._waiting]:
+            waiting.setdefault(parcel.output.describe(), []).append(parcel.since)
+        return [
+            OutputProgress(name, self._rows.get(name, 0), len(found), min(found, default=None))
+            for name, found in waiting.items()
+        ]
 
     def is_settled(self, step: int) -> bool:
         """True if no output, open or not, lacks anything of the steps so far, and if that is written down."""
@@ -130,8 +150,7 @@ class Outbox:
         """
         by_name = {output.describe(): output for output in outputs}
         self._waiting = [
-            Parcel(by_name.get(parcel.output.describe(), parcel.output), parcel.step, parcel.changes)
-            for parcel in self._waiting
+            replace(parcel, output=by_name.get(parcel.output.describe(), parcel.output)) for parcel in self._waiting
         ]
         new = {name: output for name, output in by_name.items() if name not in self._put}
         begins = min((number - 1 for number in self._untold), default=step)
@@ -172,6 +191,17 @@ class Outbox:
     def deliver(self) -> list[tuple[Output, Exception]]:
         """Give each output what waits for it, in the order of the steps; which have failed, with what they raised."""
         waiting, self._waiting = self._waiting, []
+        self._given = waiting
+        try:
+            failed, done = self._offered(waiting)
+        finally:
+            self._given = []
+        self.taken.note(done)
+        reach("output.position")
+        return failed
+
+    def _offered(self, waiting: list[Parcel]) -> tuple[list[tuple[Output, Exception]], dict[str, int]]:
+        """The outputs that have failed, and the last step that each other one has taken of what waits."""
         failed: dict[int, tuple[Output, Exception]] = {}
         done: dict[str, int] = {}
         while waiting:
@@ -188,13 +218,12 @@ class Outbox:
                     self._waiting += waiting
                     raise
             del waiting[0]
-        self.taken.note(done)
-        reach("output.position")
-        return list(failed.values())
+        return list(failed.values()), done
 
-    @staticmethod
-    def _give(parcel: Parcel, done: dict[str, int]) -> None:
+    def _give(self, parcel: Parcel, done: dict[str, int]) -> None:
+        name = parcel.output.describe()
         reach("output.before")
         parcel.output.write(parcel.changes)
         reach("output.written")
-        done[parcel.output.describe()] = parcel.step
+        done[name] = parcel.step
+        self._rows[name] = self._rows.get(name, 0) + parcel.rows

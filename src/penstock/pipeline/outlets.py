@@ -28,6 +28,7 @@ from penstock.outputs.receiver import Owner, Receiver, Unreachable, in_use
 from penstock.pipeline.parcels import ParcelFiles, read_parcel
 from penstock.steps.change import Change
 from penstock.steps.events import Event, OutputAtLeastOnce, OutputFailed
+from penstock.watching.watched import OutputProgress
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _MOST_WAITING = 10_000
@@ -62,11 +63,12 @@ class _Failure:
 
 @dataclass
 class _Line:
-    """One output at work, and what waits for it, oldest first."""
+    """One output at work, and what waits for it, oldest first; of each step since when, in seconds since 1970."""
 
     outlet: Outlet
     receiver: Receiver | None = None
     waiting: deque[Change] = field(default_factory=deque)
+    since: dict[int, float] = field(default_factory=dict)
     step: int = 0
     rows: int = 0
     failure: _Failure | None = None
@@ -82,6 +84,17 @@ class _Line:
         if self.failure is None:
             return "waiting" if self.waiting else "up to date"
         return "refused" if self.failure.final else "failing"
+
+    @property
+    def progress(self) -> OutputProgress:
+        """How far it is, whatever another thread does with it."""
+        waiting = list(self.since.values())
+        return OutputProgress(self.outlet.name, self.rows, len(waiting), min(waiting, default=None))
+
+    def put(self, change: Change, at: float) -> None:
+        """Have a change wait, behind the others."""
+        self.waiting.append(change)
+        self.since[change.step] = at
 
 
 class Outlets:
@@ -103,6 +116,7 @@ class Outlets:
         self._kept: list[tuple[_Line, Change]] = []
         self._files: ParcelFiles | None = None
         self._started = False
+        self._began_at = 0  # the number of the step behind which this process began
         self._lock = threading.RLock()
 
     # What there is
@@ -120,6 +134,10 @@ class Outlets:
     def facts(self) -> list[OutputFact]:
         """The state of each output."""
         return [_fact(line) for line in self._lines.values()]
+
+    def progress(self) -> list[OutputProgress]:
+        """How far each output is; never waits."""
+        return [line.progress for line in list(self._lines.values())]
 
     @property
     def waiting(self) -> int:
@@ -171,7 +189,7 @@ class Outlets:
         try:
             for line in lines:
                 self._warn(line)
-                line.receiver = line.outlet.opened(self._owner)
+                line.receiver = self._receiver(line)
                 opened.append(line)
                 _refuse_earlier(line, line.receiver)
         except BaseException:
@@ -181,6 +199,7 @@ class Outlets:
     def start(self, number: int, workspace: Workspace) -> None:
         """Open all outputs, after step `number`; what a directory has kept for them waits for them again."""
         directory = self._owner.directory
+        self._began_at = number
         self._files = None if directory is None else ParcelFiles(directory)
         try:
             for line in self._lines.values():
@@ -203,7 +222,7 @@ class Outlets:
         for step, path in self._files.waiting(line.outlet.name, number):
             table, columns, clock = read_parcel(path)
             change = Change(line.outlet.name, columns, step, clock, workspace.change(table))
-            line.waiting.append(change)
+            line.put(change, path.stat().st_mtime)
 
     def _begin(self, line: _Line, number: int) -> None:
         """Open an output for the first time; one that does not answer stops here, unless the others go on."""
@@ -248,7 +267,7 @@ class Outlets:
         """The step has happened: what was kept is to be delivered."""
         kept, self._kept = self._kept, []
         for line, change in kept:
-            line.waiting.append(change)
+            line.put(change, time.time())
 
     def deliver(self) -> float | None:
         """Give the outputs what waits; in how many seconds to try again, None if nothing keeps the pipeline waiting.
@@ -328,7 +347,7 @@ class Outlets:
 
     def _opened(self, line: _Line) -> Receiver:
         """The receiver, opened, without what it has already; DataError if it lacks what it had."""
-        receiver = line.receiver = line.outlet.opened(self._owner)
+        receiver = line.receiver = self._receiver(line)
         taken = receiver.taken()
         if taken is not None and taken < line.step:
             self._closed_after(line)
@@ -340,11 +359,15 @@ class Outlets:
             self._done(line)
         return receiver
 
+    def _receiver(self, line: _Line) -> Receiver:
+        self._owner.openings.begin(self._began_at)
+        return line.outlet.opened(self._owner)
+
     def _done(self, line: _Line) -> None:
         """The oldest that waits has been taken."""
         if self._files is not None:
             self._files.took(line.outlet.name, line.waiting[0].step)
-        line.waiting.popleft()
+        line.since.pop(line.waiting.popleft().step)
 
     def _failed(self, line: _Line, error: Exception) -> float | None:
         """The output will be tried again; raises the error once its time is up, or too much waits."""

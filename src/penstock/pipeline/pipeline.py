@@ -51,7 +51,7 @@ from penstock.steps.saved_positions import Position
 from penstock.steps.state import now
 from penstock.steps.tables import Incoming
 from penstock.watching.extras import check_extra
-from penstock.watching.watched import PipelineFacts, resident_bytes
+from penstock.watching.watched import OutputProgress, PipelineFacts, resident_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -229,6 +229,11 @@ class Pipeline:
         """
         return self._opened().outlets.facts()
 
+    def output_progress(self) -> list[OutputProgress]:
+        """How far each output is now, declared or given to `run()`; never waits, and starts nothing."""
+        execution = self._execution
+        return [] if execution is None else [*execution.outlets.progress(), *execution.outbox.progress()]
+
     def state(self) -> list[OperatorState]:
         """The state that each operator remembers, how it grows, and what would bound it."""
         execution = self._opened()
@@ -300,9 +305,10 @@ class Pipeline:
         """One transaction: rows for tables, then the statements in `sql`, or one ADVANCE alone; gives all changes.
 
         Rows are tuples or dicts (inserts), `('+' | '-' | '~', row)`, pandas, Arrow or a Spark DataFrame with optional
-        columns `__op` and `__seq`. A large DataFrame stays on the executors, except for a keyed table with LATENESS, or
-        with '~': its rows come to the driver, so give it in pieces of some million rows. A clock that is given once
-        stays until the next that is given.
+        columns `__op` and `__seq`. Where all that reads a table works in the process, a DataFrame comes in as a stream;
+        what is more than 64 MB of it lies in a file meanwhile. Otherwise a large one stays on the executors, except for
+        a keyed table with LATENESS, or with '~': its rows come to the driver, so give it in pieces of some million
+        rows. A clock that is given once stays until the next that is given.
         Raises DataError, and changes nothing, if anything does not fit. What a declared output fails with is raised
         too: then the step has happened, as `steps` says, the output gets it before the next, and `give` its changes.
         """

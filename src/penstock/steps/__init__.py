@@ -43,4 +43,5 @@
 | `origin` | what a snapshot was written by |
 | `pickled` | what is remembered, as bytes: of few classes, and none besides |
 | `directory` | a pipeline's directory is one process's at a time |
+| `openings` | who has made each step of a directory, by which two copies of it are told apart |
 """

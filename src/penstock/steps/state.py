@@ -67,6 +67,7 @@ class State:
         found.positions = SavedPositions(log.positions_file)
         log.added = Added(engine.relations, lambda: engine.process(found.catalog))
         found.tables.process = lambda: engine.process(found.catalog)
+        found.tables.is_read_here = engine.is_read_here
         return found
 
     def columns_read(self, relation: str) -> frozenset[str]:

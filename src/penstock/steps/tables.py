@@ -56,6 +56,8 @@ class Tables:
         self._terms: dict[str, Terms] = {}
         # The store in the process, for tables that may lie there.
         self.process: Callable[[], Store | None] = lambda: None
+        # Whether all who read a table, named in lower case, work there.
+        self.is_read_here: Callable[[str], bool] = lambda _: False
 
     def memory(self, table: Table) -> TableMemory:
         """The memory of a table."""
@@ -145,8 +147,9 @@ class Tables:
         terms = self._terms_of(memory.table)
         judge = replace(judge, lateness=memory.lateness, holding=memory.holding, terms=terms)
         if any(isinstance(batch, GivenBatch) for batch in batches):
-            columns = read(memory.table.name.lower())
-            return fold_given(batches, judge, memory, lambda: self._counts(memory), read=columns)
+            name = memory.table.name.lower()
+            here = self.process() if self.is_read_here(name) else None
+            return fold_given(batches, judge, memory, lambda: self._counts(memory), read=read(name), here=here)
         batch = judge.stamped(concatenated([batch for batch in batches if isinstance(batch, Batch)]))
         if memory.store is not None:
             return fold_by_key(batch, judge, memory.store)

@@ -1,7 +1,8 @@
 """The figures of a pipeline, named and typed as Prometheus has it.
 
 Counters and histograms grow with each event. What stands at one moment is collected from a snapshot that an event has
-left: whoever asks waits for no step, and sees no half of one.
+left: whoever asks waits for no step, and sees no half of one. How far outputs are is asked at that moment: a receiver
+that hangs leaves no event.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from penstock.steps.events import Event, OutputFailed, OutputsDone, RunProgress,
 from penstock.steps.facts import StateSize, WaterlineFact
 from penstock.steps.phases import seconds_by_phase
 from penstock.steps.rows.rejected import LATE, LATE_VERSION
-from penstock.watching.watched import Watched
+from penstock.watching.watched import OutputProgress, Watched
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _STATES = ("running", "stopped", "failed")
@@ -41,8 +42,6 @@ class Snapshot:
     rejected: Mapping[tuple[str, str], int] = field(default_factory=dict)
     waterlines: Sequence[WaterlineFact] = ()
     lags: tuple[SourceLag, ...] = ()
-    waiting: int = 0
-    waiting_since: float | None = None
 
 
 class Metrics(Collector):
@@ -64,7 +63,7 @@ class Metrics(Collector):
         self._bytes = Counter(
             "penstock_input_bytes", "Bytes of the tables' changes in memory.", ["table"], registry=registry
         )
-        self._changed = Counter("penstock_output_rows", "Changed rows shown.", ["view"], registry=registry)
+        self._changed = Counter("penstock_view_rows", "Changed rows shown.", ["view"], registry=registry)
         self._failures = Counter(
             "penstock_output_failures", "Steps that an output has not taken at once.", ["output"], registry=registry
         )
@@ -80,7 +79,6 @@ class Metrics(Collector):
                 self._now = replace(self._now, lags=event.lags)
             case OutputsDone():
                 self._phases.labels("output").observe(event.seconds)
-                self._now = replace(self._now, waiting=event.waiting, waiting_since=event.since)
             case OutputFailed():
                 self._failures.labels(event.output).inc()
             case _:
@@ -118,9 +116,7 @@ class Metrics(Collector):
         yield from _waterlines(now)
         yield from _kept(now)
         yield from _lags(now.lags)
-        waited = 0.0 if now.waiting_since is None else max(0.0, time.time() - now.waiting_since)
-        yield _gauge("output_waiting_steps", "Steps that outputs have not taken, for each output.", now.waiting)
-        yield _gauge("output_delay_seconds", "How long outputs have not had all that there is.", waited)
+        yield from _outputs(self._watched.output_progress(), time.time())
 
     def _state(self) -> Metric:
         state = self._watched.status.state
@@ -192,6 +188,18 @@ def _lags(lags: tuple[SourceLag, ...]) -> Iterator[Metric]:
     yield _labelled("source_rows_per_second", "Rows that come from a source.", labels, rates)
     idle = [(key, item.idle_seconds) for key, item in keyed]
     yield _labelled("source_idle_seconds", "How long nothing has come from a source.", labels, idle)
+
+
+def _outputs(outputs: Sequence[OutputProgress], at: float) -> Iterator[Metric]:
+    taken = CounterMetricFamily("penstock_output_rows", "Rows that an output has taken.", labels=["output"])
+    for item in outputs:
+        taken.add_metric([item.output], item.rows)
+    yield taken
+    waiting = [((item.output,), float(item.waiting)) for item in outputs]
+    yield _labelled("output_waiting_steps", "Steps that an output has not taken.", ("output",), waiting)
+    delays = [((item.output,), 0.0 if item.since is None else max(0.0, at - item.since)) for item in outputs]
+    about = "How long the oldest step that an output has not taken has waited."
+    yield _labelled("output_delay_seconds", about, ("output",), delays)
 
 
 def _gauge(name: str, about: str, value: float) -> Metric:

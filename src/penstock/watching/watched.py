@@ -29,8 +29,21 @@ class Standing(Protocol):
     def error(self) -> BaseException | None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class OutputProgress:
+    """How far an output is: rows that it has taken of this process, and steps that it has still to take.
+
+    The oldest of these has waited since then, in seconds since 1970; None if there are none.
+    """
+
+    output: str
+    rows: int
+    waiting: int
+    since: float | None
+
+
 class Watched(Protocol):
-    """The part of a pipeline that is asked when a step has happened."""
+    """The part of a pipeline that is asked when a step has happened, and of outputs at any time."""
 
     @property
     def status(self) -> Standing:
@@ -41,6 +54,9 @@ class Watched(Protocol):
 
     def waterline_facts(self) -> Sequence[WaterlineFact]:
         """The waterlines of the columns that have LATENESS or WATERMARK."""
+
+    def output_progress(self) -> Sequence[OutputProgress]:
+        """How far each output is now, which a step that is under way may change; never waits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ import pyarrow as pa
 from penstock.backends.native.stored import ProcessRows, positions
 from penstock.catalog.reserved import WEIGHT
 
+_SHARED_ROWS = 10_000
+
 
 @dataclass(frozen=True)
 class TouchedKeys:
@@ -100,7 +102,14 @@ def _all_new(process: ProcessRows, count: int) -> pa.Table:
     return _without_stored(process, pa.table({"first": positions(count), "last": positions(count)}))
 
 
+def _nulls(count: int, kind: pa.DataType) -> pa.ChunkedArray:
+    """So many NULLs, most of which share their memory."""
+    some = pa.nulls(min(count, _SHARED_ROWS), kind)
+    whole, rest = divmod(count, _SHARED_ROWS)
+    return pa.chunked_array([some] * whole + [some.slice(0, rest)], kind)
+
+
 def _without_stored(process: ProcessRows, found: pa.Table) -> pa.Table:
     for field in process.schema:
-        found = found.append_column(field, pa.nulls(found.num_rows, field.type))
+        found = found.append_column(field, _nulls(found.num_rows, field.type))
     return found.append_column("there", pa.repeat(pa.scalar(value=False), found.num_rows))

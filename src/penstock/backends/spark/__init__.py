@@ -9,6 +9,7 @@
 | layers       | the content of a view: its changes so far, in layers                       |
 | carrying     | types that Arrow carries to Python and back unchanged                      |
 | stored       | rows of a table on the executors, found by some of their columns           |
+| streamed     | the rows of a DataFrame as a stream of Arrow, some partitions at a time     |
 | exchange     | rows between Arrow and DataFrames in declared types                        |
 | given        | DataFrames that the user gives as rows of a table                          |
 | judging      | lateness as Spark SQL                                                      |

@@ -10,16 +10,18 @@ What is given without a key goes row by row into the change; with one the last o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.backends.api import Arrival, ColumnsRead, Facts, Relation
+from penstock.backends.columns import in_arrow
 from penstock.backends.judging import Judging
 from penstock.backends.spark.change import Delta, consolidated
-from penstock.backends.spark.exchange import declared_rows
+from penstock.backends.spark.exchange import carried, declared_rows
 from penstock.backends.spark.judging import greatest, portable_greatest, verdict
+from penstock.backends.spark.streamed import streamed
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE, WEIGHT
@@ -61,6 +63,10 @@ class GivenRows:
     def fetched(self, table: Table) -> pa.Table:
         """The rows in the Arrow types of the table's declaration."""
         return declared_rows(self.frame, table)
+
+    def pieces(self, table: Table) -> Iterator[pa.Table]:
+        """The same in their order, piece by piece as they are evaluated."""
+        return (in_arrow(table, piece) for piece in streamed(carried(self.frame, table)))
 
     def twice(self, table: Table) -> Sequence[Any] | None:
         """A key of the table that several rows have; None if there is none."""

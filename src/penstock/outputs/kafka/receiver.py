@@ -31,6 +31,7 @@ from penstock.steps.change import Change
 T = TypeVar("T")
 _ASKING = 10.0  # seconds for one answer of the broker: the step is given again until the output's `timeout`
 _FULL = 0.1
+_MARKED = "/"
 
 
 @dataclass
@@ -73,7 +74,11 @@ class TopicReceiver:
             raise
 
     def _take_loosely(self, change: Change) -> None:
-        """The messages, and once all have arrived the number; those that have not are not sent behind others later."""
+        """The messages, and once all have arrived the number; those that have not are not sent behind others later.
+
+        No transaction tells that another process writes, so the number of the step before is asked for.
+        """
+        _step(self.group, self.topic, self.owner, self.where)
         try:
             self._write(change)
             self._see_delivered()
@@ -92,7 +97,7 @@ class TopicReceiver:
             raise driver().KafkaException(self._failed[0])
 
     def _numbered(self, step: int) -> list[Any]:
-        return [driver().TopicPartition(self.topic, 0, step, metadata=self.owner.pipeline)]
+        return [driver().TopicPartition(self.topic, 0, step, metadata=_said(self.owner, step))]
 
     def _write(self, change: Change) -> None:
         for message in self.writing.messages(change):
@@ -144,7 +149,7 @@ def opened(sink: Sink, form: Form, owner: Owner) -> TopicReceiver:
             producer = client.producer(name if transactional else None)
             if transactional:
                 _once_ready(lambda: producer.init_transactions(_ASKING))
-            last = last if last is None else _once_ready(lambda: _step(group, topic))
+            last = last if last is None else _once_ready(lambda: _step(group, topic, owner, where))
         key = places_of(sink, key_of(sink)) if form is Form.UPSERT or sink.keys or sink.key else ()
         writing = Writing([item.name for item in sink.columns], form, key, debezium=style_of(sink) != "json")
         return TopicReceiver(writing, owner, client, topic, producer, group, last or 0, where, transactional)
@@ -213,19 +218,32 @@ def _claimed(group: Any, topic: str, owner: Owner, where: str, *, replaces: bool
     Where that is to be replaced, what it has written stays in the topic, and is told apart by the steps in its headers.
     """
     (found,) = group.committed([driver().TopicPartition(topic, 0)], timeout=_ASKING)
-    if found.offset >= 0 and found.metadata == owner.pipeline:
-        return int(found.offset)
+    pipeline = (found.metadata or "").partition(_MARKED)[0]
+    if found.offset >= 0 and pipeline == owner.pipeline:
+        return _checked(found, owner, where)
     if found.offset >= 0 and not replaces:
-        raise in_use(where, f"pipeline {found.metadata}")
+        raise in_use(where, f"pipeline {pipeline}")
     ours = driver().TopicPartition(topic, 0, 0, metadata=owner.pipeline)
     group.commit(offsets=[ours], asynchronous=False)
     return None
 
 
-def _step(group: Any, topic: str) -> int:
+def _step(group: Any, topic: str, owner: Owner, where: str) -> int:
     """The step that is there once no transaction is open any more."""
     (found,) = group.committed([driver().TopicPartition(topic, 0)], timeout=_ASKING)
-    return int(found.offset)
+    return _checked(found, owner, where)
+
+
+def _said(owner: Owner, step: int) -> str:
+    """The pipeline and the mark of a step, as the group keeps them beside its number."""
+    return f"{owner.pipeline}{_MARKED}{owner.mark(step)}"
+
+
+def _checked(found: Any, owner: Owner, where: str) -> int:
+    """The step that the group has of this pipeline; DataError if a copy of its directory has written it."""
+    step = int(found.offset)
+    owner.check_mark(step, (found.metadata or "").partition(_MARKED)[2], where)
+    return step
 
 
 @contextmanager

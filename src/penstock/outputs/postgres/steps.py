@@ -1,6 +1,6 @@
 """The book of steps: of each output the last step that its table has, raised in the transaction of the step itself.
 
-    penstock_steps    pipeline | output | target | step | taken_at      beside the table, in its schema
+    penstock_steps    pipeline | output | target | step | taken_at | mark      beside the table, in its schema
 
 While a pipeline writes, its session holds an advisory lock by the table's number in the catalogue: a process that was
 killed may have a transaction under way, and who comes next has to wait for what becomes of it.
@@ -27,7 +27,7 @@ def lock(connection: Any, target: Target, where: str) -> None:
         if connection.execute(wanted, (_LOCK, target.oid, target.oid)).fetchone()[0]:
             return
         time.sleep(_PAUSE)  # the session of a process that was killed ends when its transaction has
-    raise unreachable(where, "another pipeline is writing into it now")
+    raise unreachable(where, "another pipeline is writing into it now, or another copy of this one's directory")
 
 
 def claim(connection: Any, target: Target, owner: Owner, output: str, where: str, *, empties: bool) -> int:
@@ -36,10 +36,10 @@ def claim(connection: Any, target: Target, owner: Owner, output: str, where: str
     _make(connection, book)
     named = str(target.oid)
     found = connection.execute(
-        f"SELECT pipeline, output, step FROM {book.quoted()} WHERE target = %s FOR UPDATE", (named,)
+        f"SELECT pipeline, output, step, mark FROM {book.quoted()} WHERE target = %s FOR UPDATE", (named,)
     ).fetchall()
-    own = [step for pipeline, name, step in found if (pipeline, name) == (owner.pipeline, output)]
-    others = [(pipeline, name) for pipeline, name, _ in found if (pipeline, name) != (owner.pipeline, output)]
+    own = [(step, mark) for pipeline, name, step, mark in found if (pipeline, name) == (owner.pipeline, output)]
+    others = [(pipeline, name) for pipeline, name, _, _ in found if (pipeline, name) != (owner.pipeline, output)]
     if others and not empties:
         raise in_use(where, ", ".join(f"output {name}" for _, name in others))
     if others:
@@ -49,10 +49,13 @@ def claim(connection: Any, target: Target, owner: Owner, output: str, where: str
     if not own:
         connection.execute(
             f"INSERT INTO {book.quoted()} (pipeline, output, target, step) VALUES (%s, %s, %s, 0) "
-            "ON CONFLICT (pipeline, output) DO UPDATE SET target = EXCLUDED.target, step = 0",
+            "ON CONFLICT (pipeline, output) DO UPDATE SET target = EXCLUDED.target, step = 0, mark = NULL",
             (owner.pipeline, output, named),
         )
-    return int(own[0]) if own else 0
+        return 0
+    step, mark = own[0]
+    owner.check_mark(step, mark, where)
+    return int(step)
 
 
 def note(  # noqa: PLR0917 - what a row of the book has
@@ -60,9 +63,9 @@ def note(  # noqa: PLR0917 - what a row of the book has
 ) -> None:
     """Raise the step in the transaction that writes it; DataError if the book has lost the output, or has the step."""
     done = connection.execute(
-        f"UPDATE {table.beside(BOOK).quoted()} SET step = %s, taken_at = now() "
+        f"UPDATE {table.beside(BOOK).quoted()} SET step = %s, taken_at = now(), mark = %s "
         "WHERE pipeline = %s AND output = %s AND step < %s",
-        (step, owner.pipeline, output, step),
+        (step, owner.mark(step), owner.pipeline, output, step),
     )
     if done.rowcount != 1:
         raise refused(where, f"{BOOK} does not have this output, or has step {step} of it already")
@@ -72,5 +75,8 @@ def _make(connection: Any, book: TableName) -> None:
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
     connection.execute(
         f"CREATE TABLE IF NOT EXISTS {book.quoted()} (pipeline text NOT NULL, output text NOT NULL, "
-        "target text NOT NULL, step bigint NOT NULL, taken_at timestamptz, PRIMARY KEY (pipeline, output))"
+        "target text NOT NULL, step bigint NOT NULL, taken_at timestamptz, mark text, PRIMARY KEY (pipeline, output))"
     )
+    has_marks = "SELECT 1 FROM pg_attribute WHERE attrelid = %s::regclass AND attname = 'mark' AND NOT attisdropped"
+    if connection.execute(has_marks, (book.quoted(),)).fetchone() is None:  # made by an earlier release
+        connection.execute(f"ALTER TABLE {book.quoted()} ADD COLUMN mark text")

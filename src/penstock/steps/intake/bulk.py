@@ -1,10 +1,13 @@
 """Rows that the user gives as a relation of the backend: few come to the driver, many are folded where they lie.
 
+Where all that reads a table works in the process they come into it as a stream, and are checked piece by piece.
+
 They have the table's columns by name, and may have `__op` ('+', '-', '~') and `__seq`, the arrival order.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from penstock.backends.api import Arrival, ColumnsRead, GivenRows, MeasuredRows, Relation
 from penstock.backends.columns import python_rows
 from penstock.backends.native.stored import ProcessRows
+from penstock.backends.spool import Spool
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import OPERATION, SEQUENCE
@@ -24,11 +28,23 @@ from penstock.steps.intake.lateness import LateColumn
 from penstock.steps.intake.many import fold_by_key
 from penstock.steps.intake.memory import TableMemory
 from penstock.steps.intake.rowcounts import RowCounts
-from penstock.steps.rows.batch import Batch, RowReader, concatenated, first_position, refuse_deletion, unknown_column
+from penstock.steps.rows.batch import (
+    INSERT,
+    Batch,
+    Place,
+    RowReader,
+    concatenated,
+    first_position,
+    refuse_deletion,
+    row_number,
+    unknown_column,
+)
 from penstock.steps.rows.rejected import row_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from penstock.backends.native.store import Store
 
 _WIDENS = {
     "tinyint": 1,
@@ -60,18 +76,36 @@ class GivenBatch:
         _check_columns(self.table, self.given.kinds)
         return self.given.declared(self.table, self.reader.defaults.text)
 
+    @property
+    def is_plain(self) -> bool:
+        """True if all rows are to be added, in the order in which they are."""
+        return not {OPERATION, SEQUENCE} & self.given.kinds.keys()
+
     def fetched(self, judge: Judge) -> Batch:
         """The rows on the driver."""
         return self.fetched_from(self.checked.evaluated(), judge)
 
     def in_process(self, process: ProcessRows, judge: Judge) -> Batch:
         """The rows in the process, however many they are, for a table with a key that lies there."""
-        rows = self.checked.fetched(self.table)
-        if SEQUENCE not in rows.column_names:
-            twice = process.twice(rows)
-            if twice is not None:
-                _refuse_twice(self.table, twice)
-        return self._read(rows, judge)
+        if SEQUENCE in self.given.kinds:  # by which they are ordered, all of them
+            return self._read(self.checked.fetched(self.table), judge)
+        found = self.streamed(process.store, judge)
+        twice = process.twice(found.rows)
+        if twice is not None:
+            _refuse_twice(self.table, twice)
+        return found
+
+    def streamed(self, store: Store, judge: Judge) -> Batch:
+        """The rows in the order in which they come, each piece checked before the next one; many lie in a file."""
+        spool, pieces = Spool(store.folder.parent), _Pieces()
+        try:
+            for piece in self.checked.pieces(self.table):
+                found = self._read(piece, judge, partial(_numbered, pieces.given))
+                pieces.add(found, piece.num_rows)
+                spool.add(found.rows)
+            return Batch(self.table, spool.rows(), pieces.all_operations, pieces.place)
+        finally:
+            spool.close()
 
     def fetched_from(self, rows: GivenRows, judge: Judge) -> Batch:
         """The checked rows, evaluated already, on the driver."""
@@ -90,9 +124,44 @@ class GivenBatch:
         names = [(column.name, column.name.lower(), plain_type(column.type).lower()) for column in self.table.columns]
         return [name for name, lower, kind in names if lower not in read and given.get(lower, kind) != kind]
 
-    def _read(self, rows: pa.Table, judge: Judge) -> Batch:
+    def _read(self, rows: pa.Table, judge: Judge, place: Place = row_number) -> Batch:
         hidden = [column.name for column in self.table.columns if column.hidden]  # which the reader makes anew
-        return self.reader.read_arrow(rows.drop_columns(hidden), judge.rejections, carried=True)
+        return self.reader.read_arrow(rows.drop_columns(hidden), judge.rejections, place, carried=True)
+
+
+class _Pieces:
+    """The operations of rows that came in pieces, and their places among all that were given."""
+
+    def __init__(self) -> None:
+        self.given = 0
+        self._kept = 0
+        self._starts: list[int] = []
+        self._places: list[Place] = []
+        self._operations: list[str] | None = None
+
+    def add(self, batch: Batch, given: int) -> None:
+        """Take the checked rows of so many that were given."""
+        self._starts.append(self._kept)
+        self._places.append(batch.place)
+        if batch.operations is not None and self._operations is None:
+            self._operations = [INSERT] * self._kept
+        if self._operations is not None:
+            self._operations += batch.operations or [INSERT] * len(batch)
+        self.given, self._kept = self.given + given, self._kept + len(batch)
+
+    @property
+    def all_operations(self) -> tuple[str, ...] | None:
+        """The operation of each row; None if all are inserts."""
+        return None if self._operations is None else tuple(self._operations)
+
+    def place(self, index: int) -> str:
+        """The place of one row."""
+        at = bisect_right(self._starts, index) - 1
+        return self._places[at](index - self._starts[at])
+
+
+def _numbered(before: int, index: int) -> str:
+    return row_number(before + index)
 
 
 def _check_columns(table: Table, kinds: Mapping[str, Type]) -> None:
@@ -147,21 +216,25 @@ def fold_given(
     counts: Callable[[], RowCounts],
     *,
     read: frozenset[str] | None,
+    here: Store | None = None,
 ) -> Intake:
     """The change of a table for which a relation came in, alone or with other rows.
 
-    `read` names the columns that views read, in lower case; None where all are wanted.
+    `read` names the columns that views read, in lower case; None where all are wanted. `here` is the store of the
+    process if all who read the table work there.
     """
     first, store, live = batches[0], memory.store, memory.counts
     process = None if store is None else store.process
     if store is not None and process is not None:
-        here = [item if isinstance(item, Batch) else item.in_process(process, judge) for item in batches]
-        return fold_by_key(judge.stamped(concatenated(here)), judge, store)
+        taken = [item if isinstance(item, Batch) else item.in_process(process, judge) for item in batches]
+        return fold_by_key(judge.stamped(concatenated(taken)), judge, store)
     if len(batches) > 1 or not isinstance(first, GivenBatch):
         fetched = [item if isinstance(item, Batch) else item.fetched(judge) for item in batches]
         batch = judge.stamped(concatenated(fetched))
     else:
         narrow = read is not None and _only_views_read(first.table, judge)
+        if store is None and here is not None and not narrow and first.is_plain:
+            return fold_rows(judge.stamped(first.streamed(here, judge)), judge, counts, live)
         bulk = _Bulk(first.table, first.measured(judge, read if narrow else None), judge, narrow=narrow)
         if bulk.stays(store):
             return bulk.folded(store, live, counts)

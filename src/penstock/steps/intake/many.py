@@ -45,8 +45,7 @@ def fold_by_key(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
         return fold_keyed(batch, judge, store)
     refuse_other_than_inserts(batch)
     store.flush()
-    whole = replace(batch, rows=batch.rows.combine_chunks())
-    after = (_updated if updates else _replaced)(process, whole, _Verdicts(whole, judge))
+    after = (_updated if updates else _replaced)(process, batch, _Verdicts(batch, judge))
     if batch.table.append_only and pc.any(pc.and_(after.there, after.touched)).as_py():
         if judge.rejections.tolerant:
             return fold_keyed(batch, judge, store)
@@ -154,13 +153,14 @@ class _Folded:
 def _replaced(process: ProcessRows, batch: Batch, verdicts: _Verdicts) -> _Folded:
     """The keys after rows that are inserted and deleted: the last operation of each that passes counts."""
     found = by_last(process, batch.rows, verdicts.passed)
-    new = batch.rows if _is_all(found.last, len(batch)) else batch.rows.take(found.last)
+    new = batch.rows if _is_all(found.last, len(batch)) else batch.rows.combine_chunks().take(found.last)
     stays = pc.fill_null(pc.equal(verdicts.codes.take(found.last), INSERT), False)  # noqa: FBT003 - the value for NULL
     return _folded(process, verdicts, found, new, stays=stays, touched=pc.is_valid(found.last))
 
 
 def _updated(process: ProcessRows, batch: Batch, verdicts: _Verdicts) -> _Folded:
     """The keys after partial updates too: each fills up the row that was inserted last, or is stored."""
+    batch = replace(batch, rows=batch.rows.combine_chunks())
     found = by_updates(process, batch.rows, pc.equal(verdicts.codes, UPDATE))
     last = found.last
     inserted = pc.fill_null(pc.equal(verdicts.codes.take(last), INSERT), False)  # noqa: FBT003 - the value for NULL
