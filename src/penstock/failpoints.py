@@ -28,6 +28,7 @@ NAMES = {
     "source.before": "the step is in the log, and the source has not been told that it was taken",
     "source.told": "a source has been told",
     "source.slot": "a database keeps its changes for a pipeline that has made no step of them",
+    "source.copied": "the copy of a table lies in the directory, and no step has any of it",
     "outbox.kept": "what an output is to be given lies in the directory, and its step is not in the log",
     "receiver.before": "the step is in the log, and the receiver has not been given it",
     "receiver.within": "the receiver has been given the rows, and not yet that they count",

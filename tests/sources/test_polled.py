@@ -4,6 +4,8 @@ import json
 import random
 import sqlite3
 import sys
+from datetime import datetime
+from decimal import Decimal
 
 import duckdb
 import pytest
@@ -15,6 +17,7 @@ from penstock.errors import DataError, SqlError, UnsupportedError
 from penstock.sources import api
 from penstock.sources.looks import Looks
 from penstock.sources.polled.anywhere import Anywhere
+from penstock.steps.events import ColumnsAdded
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
 
@@ -229,3 +232,83 @@ def test_a_password_is_put_into_the_address_and_told_nobody(monkeypatch):
     assert asked.engine.url.password.startswith("open")
     assert "sesame" not in asked.where + repr(asked)
     assert asked.secrets == {"open-sesame"}
+
+
+class Grown:
+    """Pipelines over a table that grows, whose columns are added."""
+
+    def __init__(self, path, kind="sqlite", **said):
+        self.text = text(path, kind, "id INT, name STRING", unknown_columns="add", **said) + ";"
+        self.folder, self.told = path.parent / "dir", []
+
+    def rows(self):
+        """The rows once all that is there has been read, and the columns that have come."""
+        with penstock.Pipeline(
+            self.text, engine="native", directory=self.folder, on_event=self.told.append
+        ) as pipeline:
+            pipeline.run(once=True)
+            found = pipeline.query("SELECT * FROM t ORDER BY id").rows
+            assert pipeline.query("SELECT message, metadata FROM error_view").rows == []
+        added = [column for event in self.told if isinstance(event, ColumnsAdded) for column in event.columns]
+        return found, added
+
+
+@KINDS
+def test_columns_that_the_table_lacks_are_added_with_the_step_that_has_a_value(path, kind):
+    run = Grown(path, kind, rows_per_step=1)
+    connection = sqlite3.connect(path)
+    connection.execute("INSERT INTO orders VALUES (1, 'a', NULL, NULL), (2, 'b', 5, NULL)")
+    connection.commit()
+    rows, added = run.rows()
+    assert (rows, added) == ([(1, "a", None), (2, "b", 5)], [("open", "BIGINT")])
+    connection.execute("ALTER TABLE orders ADD COLUMN more REAL")
+    connection.execute("INSERT INTO orders VALUES (3, 'c', 7, 'x', 1.5), (4, NULL, NULL, NULL, NULL)")
+    connection.commit()
+    connection.close()
+    rows, added = run.rows()
+    assert rows == [
+        (1, "a", None, None, None), (2, "b", 5, None, None), (3, "c", 7, "x", 1.5), (4, None, None, None, None),
+    ]  # fmt: skip
+    assert sorted(added[1:]) == [("more", "DOUBLE"), ("other", "STRING")]
+
+
+def test_columns_that_are_added_have_types_that_hold_their_values(tmp_path):
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE orders AS SELECT 1 AS id, 'a' AS name, 1.50::DECIMAL(10, 2) AS amount, "
+            "DATE '2024-01-31' AS day, TIMESTAMP '2024-01-31 12:00' AS local, "
+            "TIMESTAMPTZ '2024-01-31 12:00+01' AS at, '\\xFF'::BLOB AS raw, "
+            "true AS open, 1::HUGEINT << 70 AS huge, {'a': [1, 2]} AS part, 1::FLOAT AS f"
+        )
+    run = Grown(path, "duckdb")
+    ((*values,),), added = run.rows()
+    assert dict(added) == {
+        "amount": "DECIMAL(38, 18)", "day": "DATE", "local": "TIMESTAMP_NTZ", "at": "TIMESTAMP", "raw": "BINARY",
+        "open": "BOOLEAN", "huge": "STRING", "part": "STRING", "f": "DOUBLE",
+    }  # fmt: skip
+    noon = datetime.fromisoformat("2024-01-31 12:00")
+    assert values == [
+        1, "a", Decimal("1.5"), noon.date(), noon, noon.replace(hour=11), b"\xff", True, str(1 << 70),
+        '{"a": [1, 2]}', 1.0,
+    ]  # fmt: skip
+
+
+@KINDS
+def test_columns_that_the_table_lacks_can_end_the_run(path, kind):
+    add(path, (1, "a", 1))
+    source = source_of(text(path, kind, unknown_columns="reject"))
+    with pytest.raises(DataError, match="it has a column other, which the table lacks") as caught:
+        source.read(9, Rejections(tolerant=True))
+    assert caught.value.diagnostics[0].code == "UNKNOWN_COLUMN"
+    whole = "id INT, name STRING, open BOOLEAN, other STRING"
+    assert ids(source_of(text(path, kind, whole, unknown_columns="reject")).read(9, Rejections())) == [1]
+
+
+def test_a_name_that_no_column_can_have_ends_the_run(path):
+    add(path, (1, "a", 1))
+    query = "SELECT id, name AS __seq FROM orders"
+    program = text(path, query=query, unknown_columns="add") + ";"
+    refused = pytest.raises(DataError, match="a column cannot be named __seq")
+    with penstock.Pipeline(program, engine="native") as pipeline, refused:
+        pipeline.run(once=True)

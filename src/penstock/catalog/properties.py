@@ -120,10 +120,10 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "iceberg": ("table", "catalog", "catalog.*", "path", "on_error", "unknown_columns", "epoch"),
         "postgres": (
             "connection", "password", "table", "publication", "slot", "on_existing_slot", "on_truncate", "timeout",
-            "on_error",
+            "on_error", "unknown_columns",
         ),
         "sql": (
-            "url", "password", "table", "query", "column", "every", "timeout", "on_error", "epoch",
+            "url", "password", "table", "query", "column", "every", "timeout", "on_error", "unknown_columns", "epoch",
         ),
         "http": (
             "listen", "url", "start", "header.*", "every", "token", FORMAT, "max_bytes", "queue_bytes", "timeout",

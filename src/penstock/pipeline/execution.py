@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.analysis.waterline import has_waterline
@@ -132,6 +133,7 @@ class Execution:
     sweep: Callable[[], None] = lambda: None  # before each step and declaration: queries that have ended go
     changes_of_program: int = 0
     _visible: tuple[Catalog, Catalog] | None = None
+    _aside: TemporaryDirectory[str] | None = None
 
     @property
     def catalog(self) -> Catalog:
@@ -161,8 +163,8 @@ class Execution:
     def _opened_source(self, table: Table, zone: tzinfo) -> TableSource:
         """A source that stands where it was; one that cannot go there is not kept, since it would begin anew."""
         source = open_source(table, self.readers, zone)
-        if self.directory is not None and isinstance(source, Noting):
-            source.note_in(self.directory / "sources" / file_name(table.name.lower()))
+        if isinstance(source, Noting):
+            source.note_in(self._notes() / file_name(table.name.lower()))
         try:
             for taken in self.taken.of(table.name):
                 source.skip(taken)
@@ -171,6 +173,13 @@ class Execution:
                 source.close()
             raise
         return source
+
+    def _notes(self) -> Path:
+        """The folder of what sources keep, which is gone with the pipeline if that has no directory."""
+        if self.directory is not None:
+            return self.directory / "sources"
+        self._aside = self._aside or TemporaryDirectory(prefix="penstock-sources-")
+        return Path(self._aside.name)
 
     def source_facts(self) -> list[SourceFact]:
         """The standing of each source; opens none."""
@@ -186,6 +195,8 @@ class Execution:
         for source in self.sources.values():
             if isinstance(source, Held):
                 source.close()
+        if self._aside is not None:
+            self._aside.cleanup()
 
     def run(self, text: str) -> Changes:
         """Run the statements of a text, one after the other."""

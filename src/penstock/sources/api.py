@@ -81,10 +81,13 @@ class Answering(Protocol):
 
 @runtime_checkable
 class Noting(Protocol):
-    """A source that has to know, after a crash, what it had made before its first step was kept."""
+    """A source that keeps beside it what it has to know or to have after a crash, or once it is opened anew."""
 
     def note_in(self, folder: Path) -> None:
-        """Keep notes in this folder of the pipeline's directory; it need not be there yet."""
+        """Keep notes in this folder, which need not be there yet.
+
+        It is one of the pipeline's directory; without a directory it lasts as long as the pipeline.
+        """
 
 
 class Output(Protocol):

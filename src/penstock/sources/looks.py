@@ -29,7 +29,7 @@ class RefusedError(Exception):
     """It answers, and not with rows."""
 
 
-class _Look(Generic[Found]):
+class Look(Generic[Found]):
     """One question, and what came of it once it is `done`."""
 
     def __init__(self, ask: Callable[[], Found | None]) -> None:
@@ -61,7 +61,7 @@ class Looks(Generic[Found]):
     where: Callable[[], str]
     patience: Patience
     secrets: frozenset[str] = frozenset()
-    _look: _Look[Found] | None = field(default=None, repr=False)
+    _look: Look[Found] | None = field(default=None, repr=False)
 
     WAIT: ClassVar[float] = 0.02  # seconds that a step waits for an answer, which most come in
 
@@ -87,7 +87,7 @@ class Looks(Generic[Found]):
         if self._look is None:
             if not self.patience.is_due(ended=ended):
                 return None
-            self._look = _Look(ask)
+            self._look = Look(ask)
         if not self._look.done.wait(self.WAIT):
             return None
         look, self._look = self._look, None

@@ -1,4 +1,4 @@
-"""The columns of a file that says their names, as Parquet and Avro do, against those of the table."""
+"""The columns of what says their names, as Parquet, Avro and databases do, against those of the table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import OPERATION
+from penstock.errors import DataError, Diagnostic
+from penstock.sources.formats.declared import UNKNOWN_COLUMNS
 from penstock.sources.transport import BrokenStreamError
 from penstock.steps.rows.new_columns import wrong_names
 
@@ -29,3 +31,16 @@ def check_names(table: Table, names: Iterable[str], *, ignore_unknown: bool, add
     if adds and (wrong := wrong_names(unknown, len(table.columns))):
         raise BrokenStreamError(wrong)
     return given if adds else known
+
+
+def check_unknown(table: Table, names: Iterable[str], where: str) -> None:
+    """DataError for columns of a database that its table here lacks, and is neither to leave out nor can get."""
+    unknown = UNKNOWN_COLUMNS.value(table)
+    if unknown == "ignore":
+        return
+    try:
+        check_names(table, names, ignore_unknown=unknown == "add", adds=unknown == "add")
+    except BrokenStreamError as error:
+        message = f"table {table.name}, {where}: {error}"
+        hint = f"ALTER TABLE {table.name} ADD COLUMN …, or 'unknown_columns' = 'ignore'"
+        raise DataError(Diagnostic("UNKNOWN_COLUMN", message, table.span, hint=hint)) from None

@@ -66,7 +66,14 @@ TIMEOUT = Property(
     takes="an interval as in '10 seconds'",
     check=check_duration,
 )
-PROPERTIES = (URL, PASSWORD, TABLE, QUERY, COLUMN, EVERY, TIMEOUT, ON_ERROR, EPOCH)
+UNKNOWN_COLUMNS = Property(
+    "unknown_columns",
+    "Columns of what is asked that the table lacks are left out, or end the run, or the table gets them, as by "
+    "`ALTER TABLE … ADD COLUMNS`, with the step that first has a value of them.",
+    "ignore",
+    ("ignore", "reject", "add"),
+)
+PROPERTIES = (URL, PASSWORD, TABLE, QUERY, COLUMN, EVERY, TIMEOUT, ON_ERROR, UNKNOWN_COLUMNS, EPOCH)
 
 
 def check(table: Table) -> None:

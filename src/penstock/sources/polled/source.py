@@ -7,43 +7,52 @@ ends, so that none is missed that has the same. A step's manifest has the values
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
+from penstock.sources.formats.columns import check_unknown
 from penstock.sources.formats.declared import EPOCH
 from penstock.sources.looks import LookedSource, Looks
 from penstock.sources.polled.anywhere import Anywhere
-from penstock.sources.polled.databases import DuckDb, Growing, Postgres, Sqlite, Written
+from penstock.sources.polled.databases import DuckDb, Growing, Postgres, Rows, Sqlite, Written
 from penstock.sources.polled.declared import (
     COLUMN,
     EVERY,
     TABLE,
     TIMEOUT,
+    UNKNOWN_COLUMNS,
     URL,
     kind_of,
 )
+from penstock.sources.postgres.values import ANY_NUMBER
 from penstock.sources.postgres.values import given as as_given
 from penstock.sources.secrets import expanded, secret_values
 from penstock.steps.exact import exact, from_exact
 from penstock.steps.intake.inputs import MakeReader
 from penstock.steps.rows.batch import INSERT, Batch, Operated, RowReader
+from penstock.steps.rows.new_columns import kind_of_value, wider
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.rows.values import Leniency
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Rows, and the value behind which they begin and that with which they end."""
+    """Rows, and the value behind which they begin and that with which they end.
 
+    `beyond` are those of its columns that the table is to get, with the types that hold their values.
+    """
+
+    names: Sequence[str]
     rows: Sequence[Mapping[str, Any]]
     start: Any
     end: Any
+    beyond: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass
@@ -71,8 +80,14 @@ class PolledSource(LookedSource[_Read]):
         if found is None:
             return None
         self._read = found
+        self._know(found)
         items = [Operated(INSERT, row) for row in found.rows]
         return self.reader.read(items, rejections, lambda index: f"{self.where} row {index + 1} behind {found.start}")
+
+    def _know(self, found: _Read) -> None:
+        """Know the types of columns that the table is to get; DataError for what it lacks and does not take."""
+        check_unknown(self.table, found.names, f"{TABLE.value(self.table) or 'its query'} at {self.where}")
+        self.reader.know({name: kind for name, kind in found.beyond.items() if kind is not None})
 
     def taken(self) -> dict[str, Any]:
         """The values read from and to."""
@@ -116,8 +131,7 @@ class PolledSource(LookedSource[_Read]):
 def _asked(table: Table, database: Growing, at: Any, again: tuple[Any, Any] | None, rows: int) -> _Read | None:
     """The rows of one look. It knows nothing of the pipeline, which may be gone when the answer comes."""
     if again is not None:
-        names, found = database.between(*again)
-        return _Read([_row(table, names, row) for row in found], *again)
+        return _read(table, database.between(*again), *again)
     names, found = database.above(at, rows)
     if not found:
         return None
@@ -127,13 +141,44 @@ def _asked(table: Table, database: Growing, at: Any, again: tuple[Any, Any] | No
         kept = [row for row in found if row[place] != last]
         _, same = database.equal(last)
         found = [*kept, *same]
-    return _Read([_row(table, names, row) for row in found], at, last)
+    return _read(table, (names, found), at, last)
 
 
-def _row(table: Table, names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
-    """The columns that the table has."""
-    pairs = [(table.column(name), value) for name, value in zip(names, row, strict=True)]
-    return {column.label: _as_given(value, column.type) for column, value in pairs if column is not None}
+def _read(table: Table, answer: Rows, start: Any, end: Any) -> _Read:
+    names, found = answer
+    adds = UNKNOWN_COLUMNS.value(table) == "add"
+    lacking = {name: at for at, name in enumerate(names) if adds and table.column(name) is None}
+    beyond = {name: _kind_of_values(row[at] for row in found) for name, at in lacking.items()}
+    return _Read(names, [_row(table, names, row, beyond) for row in found], start, end, beyond)
+
+
+def _row(table: Table, names: Sequence[str], row: Sequence[Any], beyond: Collection[str]) -> dict[str, Any]:
+    """The columns that the table has, and those beyond that it is to get."""
+    pairs = [(name, table.column(name), value) for name, value in zip(names, row, strict=True)]
+    found = {column.label: _as_given(value, column.type) for _, column, value in pairs if column is not None}
+    return found | {name: value for name, column, value in pairs if column is None and name in beyond}
+
+
+def _kind_of_values(values: Iterable[Any]) -> str | None:
+    """The type that holds the values of a column; None if all of them are NULL."""
+    found: str | None = None
+    for kind in {_kind_of(value) for value in values if value is not None}:
+        found = kind if found is None else wider(found, kind)
+    return found
+
+
+def _kind_of(value: Any) -> str:
+    match value:
+        case datetime():
+            return "TIMESTAMP_NTZ" if value.tzinfo is None else "TIMESTAMP"
+        case date():
+            return "DATE"
+        case Decimal():
+            return ANY_NUMBER
+        case bytes() | bytearray() | memoryview():
+            return "BINARY"
+        case _:
+            return kind_of_value(value)
 
 
 def _as_given(value: Any, kind: str) -> Any:
@@ -156,7 +201,8 @@ def opened(table: Table, readers: MakeReader) -> PolledSource:
     path = path.removeprefix("//")
     shown = URL.value(table).partition(":")[2].removeprefix("//")
     secrets = frozenset(secret_values(table.properties.values()))
-    reader = readers(table, Leniency(text=True, epoch=EPOCH.value(table), ignore_unknown=True))
+    new: Literal["", "values"] = "values" if UNKNOWN_COLUMNS.value(table) == "add" else ""
+    reader = readers(table, Leniency(text=True, epoch=EPOCH.value(table), ignore_unknown=True, new=new))
     match kind:
         case "sqlite":
             return PolledSource(table, reader, Written.of(table, Sqlite(path)), f"SQLite {shown}", secrets)

@@ -1,6 +1,7 @@
 """The connector postgres as a source: a table of PostgreSQL as it was, and then each change, by logical decoding.
 
-    first step    all rows, in a snapshot that a new slot has exported      position: where the slot begins
+    before        COPY into a file, in a snapshot that a new slot has exported
+    first steps   the rows of the file, some in each                         position: a row of the file
     then          pg_logical_slot_peek_binary_changes, pgoutput              position: the end of a transaction
     committed     the slot is advanced to the position; until then the same is read again
 
@@ -8,9 +9,14 @@
 | --- | --- |
 | `connection` | how a database is reached, tables by their names, and its errors as ours without any secret |
 | `declared` | the properties of the source |
+| `position` | how far a table has been read |
+| `columns` | the columns of a table, and those that it has beyond the table here |
 | `messages` | the messages of pgoutput |
 | `values` | the text of a value as what a row reader takes |
 | `slot` | publication and slot: made, found, advanced, lost |
+| `copying` | the making of a copy: slot, snapshot, file |
+| `copied` | the rows of a copy |
+| `decoding` | messages as rows |
 | `source` | the rows of a table |
 """
 
@@ -20,10 +26,10 @@ from datetime import tzinfo
 
 from penstock.catalog.model import Table
 from penstock.sources.api import TableSource
-from penstock.sources.postgres.declared import PROPERTIES
+from penstock.sources.postgres.declared import PROPERTIES, check
 from penstock.steps.intake.inputs import MakeReader
 
-__all__ = ["PROPERTIES", "open_source"]
+__all__ = ["PROPERTIES", "check", "open_source"]
 
 
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> TableSource:

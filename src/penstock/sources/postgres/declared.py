@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from penstock.catalog.model import Table
+from penstock.catalog.properties import value_place
+from penstock.errors import Diagnostic, SqlError
 from penstock.sources.formats.declared import ON_ERROR
 from penstock.sources.postgres.connection import CONNECTION, PASSWORD, check_table
 from penstock.sources.properties import Property, check_duration
@@ -49,7 +51,24 @@ TIMEOUT = Property(
     takes="an interval as in '10 seconds'",
     check=check_duration,
 )
-PROPERTIES = (CONNECTION, PASSWORD, TABLE, PUBLICATION, SLOT, EXISTING, TRUNCATE, TIMEOUT, ON_ERROR)
+UNKNOWN_COLUMNS = Property(
+    "unknown_columns",
+    "Columns of the database's table that this one lacks are left out, or end the run before the first row that has "
+    "them, or the table gets them, as by `ALTER TABLE … ADD COLUMNS`, with the step that first has a value of them "
+    "(`'add'`: of a table with a PRIMARY KEY, a stream or one that is `append_only`).",
+    "ignore",
+    ("ignore", "reject", "add"),
+)
+PROPERTIES = (CONNECTION, PASSWORD, TABLE, PUBLICATION, SLOT, EXISTING, TRUNCATE, TIMEOUT, ON_ERROR, UNKNOWN_COLUMNS)
+
+
+def check(table: Table) -> None:
+    """SqlError for columns that a table without a key would get: its rows are found by all that they have."""
+    if UNKNOWN_COLUMNS.value(table) == "add" and not table.key and not table.append_only:
+        message = f"table {table.name}: '{UNKNOWN_COLUMNS.name}' = 'add' is for a table with a PRIMARY KEY"
+        place = value_place(table, UNKNOWN_COLUMNS.name)
+        hint = "deletions go by the whole row without one, and rows of before have no value in a column that is added"
+        raise SqlError(Diagnostic("BAD_PROPERTY", message, place, hint=hint))
 
 
 def slot_of(table: Table) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 
 class Unchanged(Enum):
@@ -23,12 +24,28 @@ Values = tuple[Value, ...]
 _EPOCH = 946_684_800.0  # 2000-01-01, from which PostgreSQL counts, in seconds since 1970
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """The columns of a relation, (name, number of the type, whether it is in the replica identity)."""
+class TypeOf(NamedTuple):
+    """The type of a column: its number, and what stands behind it in parentheses, as PostgreSQL keeps that."""
 
     number: int
-    columns: tuple[tuple[str, int, bool], ...]
+    modifier: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class RelationColumn:
+    """A column of a relation, and whether it is in the replica identity."""
+
+    name: str
+    type: TypeOf
+    in_key: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """The columns of a relation."""
+
+    number: int
+    columns: tuple[RelationColumn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +146,9 @@ def _relation(reading: Reading) -> Relation:
     reading.letter()
     columns = []
     for _ in range(reading.number("h")):
-        flags, name, kind = reading.number("b"), reading.text(), reading.number("I")
-        reading.number("i")
-        columns.append((name, kind, bool(flags & 1)))
+        flags, name = reading.number("b"), reading.text()
+        kind = TypeOf(reading.number("I"), reading.number("i"))
+        columns.append(RelationColumn(name, kind, bool(flags & 1)))
     return Relation(number, tuple(columns))
 
 

@@ -101,6 +101,11 @@ class Slot:
         if confirmed < position:
             self.advance(connection, position)
 
+    def stands_at(self, connection: Any, position: int) -> bool:
+        """True if all that followed a position is to be had, and nothing else."""
+        row = connection.execute(_FOUND, (self.name,)).fetchone()
+        return row is not None and row[1] != "lost" and lsn_number(row[0]) == position
+
     def _lost(self, message: str) -> DataError:
         return self.error(code="SLOT_LOST", message=message, hint="begin with an empty directory, and a new snapshot")
 
@@ -109,11 +114,13 @@ class Slot:
         connection.execute("SELECT pg_replication_slot_advance(%s, %s)", (self.name, lsn_text(position)))
 
     @contextmanager
-    def created(self, connection: Any, *, ours: bool, begin: Callable[[], None]) -> Iterator[tuple[int, str]]:
+    def created(
+        self, connection: Any, *, ours: bool, begin: Callable[[], None], opened: Callable[[Any], None]
+    ) -> Iterator[tuple[int, str]]:
         """The slot, made anew: the position where it begins, and the snapshot of that, which lasts in the block.
 
         One that is there is dropped if it is `ours`, or the table says so; else DataError. `begin` is called before
-        there is anything that a crash could leave.
+        there is anything that a crash could leave, `opened` with the connection that makes the slot.
         """
         there = connection.execute("SELECT 1 FROM pg_replication_slots WHERE slot_name = %s", (self.name,)).fetchone()
         if there is not None and not ours and EXISTING.value(self.table) != "replace":
@@ -125,6 +132,7 @@ class Slot:
             connection.execute("SELECT pg_drop_replication_slot(%s)", (self.name,))
         replicating = self.database.connect(autocommit=True, replication="database")
         try:
+            opened(replicating)
             command = f"CREATE_REPLICATION_SLOT {quoted(self.name)} LOGICAL pgoutput EXPORT_SNAPSHOT"
             found = replicating.pgconn.exec_(command.encode())
             if found.ntuples != 1:
