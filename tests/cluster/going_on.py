@@ -1,4 +1,4 @@
-"""One step of a pipeline that goes on from its directory on a master; run as a program: folder, master, step.
+"""One step of a pipeline that goes on from its directory on a master; run as a program: folder, master, engine, step.
 
 It prints the step of the snapshot that it went on from, and what each view then holds, as JSON.
 """
@@ -13,10 +13,10 @@ import executors
 import penstock
 
 
-def main(folder: str, master: str, step: int) -> None:
+def main(folder: str, master: str, engine: str, step: int) -> None:
     """Make the step."""
     with penstock.Pipeline(
-        executors.PROGRAM, master=master, conf=executors.CONF, engine="spark", directory=folder
+        executors.PROGRAM, master=master, conf=executors.CONF, engine=engine, directory=folder
     ) as pipeline:
         snapshots = pipeline._opened().snapshots
         assert snapshots is not None
@@ -27,4 +27,4 @@ def main(folder: str, master: str, step: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))

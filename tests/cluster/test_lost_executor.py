@@ -50,16 +50,21 @@ def recomputed(view, steps):
 
 
 @pytest.mark.extended
-def test_state_goes_on_where_executors_are_others(tmp_path):
-    """One machine, a cluster, and one machine again: each goes on from the files that the one before has written."""
+@pytest.mark.parametrize("engine", ["spark", "auto"])
+def test_state_goes_on_where_executors_are_others(engine, tmp_path):
+    """One machine, a cluster, and one machine again: each goes on from the files that the one before has written.
+
+    With `auto` operators work in the process but for the cluster, so that their state moves there and back.
+    """
     program = Path(executors.__file__).with_name("going_on.py")
     for number, master in enumerate(("local[2]", executors.MASTER, "local[1]")):
-        command = [sys.executable, str(program), str(tmp_path / "dir"), master, str(number)]
+        command = [sys.executable, str(program), str(tmp_path / "dir"), master, engine, str(number)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
         assert done.returncode == 0, done.stderr[-4000:]
         found = json.loads(done.stdout.strip().splitlines()[-1])
         assert found["last"] == number
-        assert list((tmp_path / "dir" / "state").glob("*/spark-*/*.parquet"))
+        on_spark = engine == "spark" or master == executors.MASTER
+        assert bool(list((tmp_path / "dir" / "state").glob("*/spark-*/*.parquet"))) == on_spark
         for view, rows in found["views"].items():
             assert sorted(map(tuple, rows)) == recomputed(view, number + 1)
 

@@ -93,7 +93,7 @@ def test_the_older_snapshot_is_taken_if_the_last_is_damaged(cut: Path) -> None:
 def other_code(folder: Path) -> dict[str, object]:
     for path in folder.glob("state/*/header.json"):
         header = json.loads(path.read_text())
-        header["origin"]["release"] = "0.0"
+        header["origin"]["code"] = "0" * 24
         path.write_text(json.dumps(header))
     return {}
 

@@ -24,6 +24,7 @@
 | parts      | values within values: what is done with each part of a type |
 | weighted   | rows with weights as Arrow tables                      |
 | cancelling | rows of a change that cancel one another, in Arrow     |
+| portable   | what an operator remembers, in a form of no engine     |
 | rows       | rows of Arrow as Python values, and when they are equal |
 | surroundings | files that cannot be written, and disks that are full |
 | spool      | rows that come piece by piece, many of them in a file that memory maps |

@@ -24,6 +24,8 @@
 | handing      | what the user gets of Spark where nothing lies there                       |
 | reported     | exceptions of either backend, in the same words                            |
 | remembered   | what the backends remember, for a snapshot                                 |
+| moving       | what a snapshot remembers, where another engine or master goes on from it  |
+| owing        | an operator with other last digits than were given before it               |
 | terms        | what is computed of rows when they come: in the process, or by Spark       |
 | constants    | constant expressions evaluated: in the process, or by Spark                |
 | profiler     | the cost of each operator, while that is asked for                         |

@@ -67,7 +67,7 @@ class Engine(Surface):
         Operators that are `kept` work on Spark, whatever is proven of them.
         """
         self.workspace = workspace
-        self._kept = kept
+        self.kept = kept
         self._directory = directory
         self._limit = ""
         self._alone = False
@@ -143,7 +143,7 @@ class Engine(Surface):
         }
         installed = Installed(circuit, tables, behind)
         if store is not None:
-            installed.native, installed.others = placed(store, circuit, self._kept)
+            installed.native, installed.others = placed(store, circuit, self.kept)
         return installed
 
     def piece(self, installed: Installed, inputs: Mapping[str, api.Delta]) -> StepResult:
@@ -167,8 +167,10 @@ class Engine(Surface):
 
     def process(self, catalog: Catalog) -> Store | None:
         """The store in the process, with the program's limit; None where the program wants everything on Spark."""
-        if not wants_process(catalog, local=self.workspace.is_local):
-            return None
+        return self.opened_store(catalog) if wants_process(catalog, local=self.workspace.is_local) else None
+
+    def opened_store(self, catalog: Catalog) -> Store:
+        """The store in the process, whether the program wants it or not: a snapshot may have rows for it."""
         limit = memory_limit_of(catalog.settings)
         self._alone = engine_of(catalog.settings) == NATIVE
         if self.store is None:
@@ -182,6 +184,12 @@ class Engine(Surface):
     def _asked(self, kind: str, texts: Sequence[str]) -> Sequence[int | None]:
         """What Spark says of texts that the process cannot read, unless the program wants none of it."""
         return nobody(kind, texts) if self._alone else moments_of_texts(self.workspace.spark, kind, texts)
+
+    def close_store(self) -> None:
+        """Have nothing lie in the process."""
+        if self.store is not None:
+            self.store.close()
+        self.store = None
 
     def close(self) -> None:
         """Forget what lies in the process; nothing can be asked of it any more."""

@@ -3,7 +3,6 @@
     CLASSES      those that remember something, beside dataclasses and enumerations
     FUNCTIONS    those that make rows on the executors again
     METHODS      those that are remembered with their owner
-    SCHEMAS      the module of the types of which the backend's schemas consist
 
 What is none of these, and no plain data, is not remembered.
 """
@@ -15,12 +14,10 @@ from penstock.backends.native.collecting import Collector
 from penstock.backends.native.operators.touched import Keys
 from penstock.backends.native.trace import Trace
 from penstock.backends.spark import remembered
-from penstock.backends.spark.schema_classes import MODULE, is_schema_class
 
 CLASSES = (Runner, Trace, Stored, Content, Collector, Keys, *remembered.CLASSES)
 FUNCTIONS = remembered.FUNCTIONS
 METHODS = remembered.METHODS
-SCHEMAS = MODULE
 reduced = remembered.reduced
 
-__all__ = ["CLASSES", "FUNCTIONS", "METHODS", "SCHEMAS", "is_schema_class", "reduced"]
+__all__ = ["CLASSES", "FUNCTIONS", "METHODS", "reduced"]

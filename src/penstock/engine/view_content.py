@@ -28,6 +28,10 @@ class ViewContent(Content):
         self._workspace = workspace
         self._passes = 0
 
+    def load(self, rows: pa.Table) -> None:
+        """Take in weighted rows that have come elsewhere, between steps."""
+        self._trace.load(rows)
+
     def propose(self, delta: Delta) -> None:
         """Add the settled change of a step, if it is committed."""
         rows = relation_of(self._trace.store, delta, self._columns)

@@ -39,6 +39,7 @@ from penstock.catalog.settings import (
     MEMORY_LIMIT,
     check_conf,
     check_setting,
+    engine_of,
     why_on_spark,
 )
 from penstock.circuit.measured import ON, SETTING
@@ -234,7 +235,8 @@ class Opened:
         if left := self.standing.of_session.left():
             self.tell(QueriesEnded(tuple(left.items())))
         program_text = (record if known is None or self.anew else known).text  # whose layout may be another
-        origin = Origin.here(_settings(catalog), self.retain, self._place(catalog), program_text)
+        engine, place = engine_of(catalog.settings), self._place(catalog)
+        origin = Origin.here(_settings(catalog), self.retain, engine, place, program_text)
         snapshots = execution.snapshots = Snapshots(self.directory, origin, lambda text: self.tell(StateNotKept(text)))
         execution.stepper.listen(lambda event, _: snapshots.worked(event.seconds))
         if known is None:
@@ -255,7 +257,7 @@ class Opened:
         if self.rebuild:
             snapshots.remove()
         if not self._taken_over(execution, snapshots, catalog):
-            check_reaches(execution.stepper.log.folder, execution.stepper.number)
+            check_reaches(execution.stepper.log.folder, execution.stepper.number, snapshots.unused)
             _install(execution, catalog, began)
         started = time.perf_counter()
         Recovery(execution, self.standing.restore, known).run()
@@ -268,7 +270,7 @@ class Opened:
     def _taken_over(self, execution: Execution, snapshots: Snapshots, catalog: Catalog) -> bool:
         """True if the last snapshot is one to go on from."""
         execution.stepper.engine.process(catalog)
-        more = execution.stepper.take_over(snapshots)
+        more = execution.stepper.take_over(snapshots, catalog)
         if more is None:
             return False
         self.workspace.follow(execution.stepper.catalog.settings)
@@ -297,7 +299,7 @@ def _install(execution: Execution, catalog: Catalog, began: datetime) -> None:
     execution.clock = clock
 
 
-_OF_NO_FORM = {MEMORY_LIMIT, *CHANGEABLE}
+_OF_NO_FORM = {MEMORY_LIMIT, ENGINE, *CHANGEABLE}
 
 
 def _settings(catalog: Catalog) -> dict[str, str]:

@@ -53,14 +53,20 @@ def cut_of(log: Path) -> Cut:
     return Cut(int(facts["first"]), SourcePositions(facts["sources"]), dict(facts["folders"]))
 
 
-def check_reaches(log: Path, step: int) -> None:
-    """Refuse to make the steps behind one again if some of them are not in the log any more (DataError)."""
+def check_reaches(log: Path, step: int, unused: str = "") -> None:
+    """Refuse to make the steps behind one again if some of them are not in the log any more (DataError).
+
+    `unused` says why the state that is there cannot be used.
+    """
     first = cut_of(log).first
     if step + 1 < first:
-        message = f"{log} begins with step {first}, as log_retention = 'recovery' wants it, and no state can be used"
+        why = f": {unused}" if unused else ""
+        message = (
+            f"{log} begins with step {first}, as log_retention = 'recovery' wants it, and no state can be used{why}"
+        )
         hint = (
-            "go on with the release, the libraries and the settings that wrote the state, or begin in another "
-            "directory; with log_retention = 'all' the log is kept whole"
+            "go on with the release and the settings that wrote the state, or begin in another directory; with "
+            "log_retention = 'all' the log is kept whole"
         )
         raise DataError(Diagnostic("LOG_GONE", message, hint=hint))
 

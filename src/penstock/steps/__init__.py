@@ -40,6 +40,7 @@
 | `recorded` | the steps that a log has, read again |
 | `exact` | values as a manifest keeps them |
 | `snapshots` | all that is remembered, in the directory |
+| `moving` | what a snapshot remembers, to where another engine works |
 | `origin` | what a snapshot was written by |
 | `pickled` | what is remembered, as bytes: of few classes, and none besides |
 | `directory` | a pipeline's directory is one process's at a time |

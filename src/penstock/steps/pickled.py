@@ -30,6 +30,7 @@ from penstock.plan.tree_values import is_tree, tree_of, tree_values
 from penstock.steps.intake.gates import view_gate
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.rowcounts import RowCounts
+from penstock.steps.origin import APART
 
 if TYPE_CHECKING:
     from penstock.steps.state import State
@@ -77,10 +78,10 @@ _FUNCTIONS = (frozen, bound, tree_of, change_here, canonical_row, view_gate, sch
 def _is_known(found: object) -> bool:
     """True for a class whose values are written and read, or a function that makes one."""
     module = str(getattr(found, "__module__", None) or "builtins")
+    if module.split(".")[:2] in [["penstock", package] for package in APART]:
+        return False  # a snapshot is not bound to its code
     if isinstance(found, type) and module.startswith("penstock."):
         return is_dataclass(found) or issubclass(found, (Enum, *_REMEMBERING))
-    if isinstance(found, type) and remembered.is_schema_class(found):
-        return True
     if any(found is item for item in _FUNCTIONS):
         return True
     return str(getattr(found, "__qualname__", "")) in _OTHERS.get(module, ())
@@ -144,7 +145,7 @@ class _Unpickler(pickle.Unpickler):
         raise _refused(kind, name)
 
     def find_class(self, module: str, name: str) -> Any:
-        own = module.startswith("penstock.") or module in (*_OTHERS, remembered.SCHEMAS)
+        own = module.startswith("penstock.") or module in _OTHERS
         found = _found(module, name) if own else None
         if found is None or not _is_known(found):
             raise _refused(module, name)

@@ -7,8 +7,8 @@
     <directory>/state/000000000041.aside/         one that could not be read
 
 A snapshot appears in one rename, and the one before it goes, or the one before that where two are kept. It is used only
-by what has written it, to the last byte of the code, and only beside the log that it was written beside: anything else
-makes the steps of the log again, which gives the same.
+by the code that has written it, to its last byte, and only beside the log that it was written beside: anything else
+makes the steps of the log again, which gives the same. What works in another place than it did is `moving` there.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from penstock.catalog.model import Catalog
 from penstock.errors import PenstockError, UnsupportedError
 from penstock.failpoints import reach
 from penstock.steps.durable import sync, write_atomically
+from penstock.steps.moving import move
 from penstock.steps.origin import Origin
 from penstock.steps.pickled import dumped, loaded
 from penstock.steps.state import State
@@ -103,6 +105,7 @@ class Snapshots:
         self._worked = 0.0  # seconds of steps since then
         self.last = 0  # the step of the last one, which is written or taken over
         self.keeps_two = False  # where the log is cut, so that a damaged one is not the end
+        self.unused = ""  # the reason for which the one that was looked at last cannot be used
         self.refused: str | None = None  # the reason for which the state is not one that can be written
 
     def worked(self, seconds: float) -> None:
@@ -142,8 +145,7 @@ class Snapshots:
 
     def _own(self) -> list[Snapshot]:
         """The snapshots that this code can use, the latest first."""
-        origin = asdict(self._origin)
-        return [item for item in snapshots_in(self._directory) if item.header.get("origin") == origin]
+        return [item for item in snapshots_in(self._directory) if self._origin.reads(item.header.get("origin"))]
 
     def cut(self, work: Callable[[Path, Sequence[Snapshot]], None]) -> None:
         """Have the directory without what no snapshot needs; what keeps it from that is told, and tried again."""
@@ -214,20 +216,22 @@ class Snapshots:
         """Have none: all is to be made again."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def restore(self, state: State) -> Mapping[str, Any] | None:
+    def restore(self, state: State, wanted: Catalog) -> Mapping[str, Any] | None:
         """Have the state be that of the last snapshot; gives what others remember. None if there is none to use.
 
-        One that is damaged is set aside; of both that and one that others have written is told.
+        It goes on as the `wanted` catalog says, which may have another engine than that which has written it. One that
+        is damaged is set aside; of both that and one that others have written is told.
         """
         for found in list(snapshots_in(self._directory)):
             reason = self._unusable(found, state)
             if reason is None:
-                more, reason = self._taken_over(found, state)
+                more, reason = self._taken_over(found, state, wanted)
                 if more is not None:
                     self.last = state.number
                     return more
                 if found.damage() is not None:  # another error may be gone at the next opening
                     found.path.replace(self._free(found.path, _ASIDE))
+            self.unused = str(reason)
             self._tell(f"the state in {found.path} is not used, so steps of the log are made again: {reason}")
         return None
 
@@ -236,23 +240,32 @@ class Snapshots:
         header = found.header
         if not header:
             return f"its {HEADER} cannot be read"
-        if header["format"] != FORMAT or header.get("origin") != asdict(self._origin):
+        if header["format"] != FORMAT or not self._origin.reads(header.get("origin")):
             return self._origin.differs(header.get("origin"))
         manifest = state.log.manifest_of(found.step)
         if not manifest.exists() or digest_of(manifest) != header.get("manifest"):
             return f"step {found.step} of the log is not the one that it was written behind"
         return None
 
-    def _taken_over(self, found: Snapshot, state: State) -> tuple[Mapping[str, Any] | None, str | None]:
+    def _taken_over(
+        self, found: Snapshot, state: State, wanted: Catalog
+    ) -> tuple[Mapping[str, Any] | None, str | None]:
         damage = found.damage()
         if damage is not None:
             return None, damage
+        engine, origin = state.engine, found.header["origin"]
         try:
-            rows = state.engine.row_files(found.path)
+            has_rows = ROWS in found.header["files"]
+            store = engine.opened_store(wanted) if has_rows else engine.store
+            rows = engine.row_files(found.path)
             remembered = loaded((found.path / MEMORY).read_bytes(), state, self._directory, rows)
-            if state.engine.store is not None and ROWS in found.header["files"]:
-                state.engine.store.restore(found.path / ROWS, remembered["indexes"])
+            if store is not None and has_rows:
+                store.restore(found.path / ROWS, remembered["indexes"])
+            if self._origin.is_elsewhere(origin):
+                move(state, wanted, remembered, origin["engine"])
         except (PenstockError, OSError) as error:
+            engine.close_store()
+            engine.process(wanted)  # an empty one, if it is wanted
             return None, str(error)
         _take_over(state, remembered)
         more: Mapping[str, Any] = remembered["more"]

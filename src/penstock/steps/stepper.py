@@ -352,9 +352,9 @@ class Stepper:
         """Write a snapshot of all that is remembered now, and `more`; False if that cannot be, or nothing is new."""
         return snapshots.take(self._state, more, self.maintain)
 
-    def take_over(self, snapshots: Snapshots) -> Mapping[str, Any] | None:
+    def take_over(self, snapshots: Snapshots, wanted: Catalog) -> Mapping[str, Any] | None:
         """Go on from the last snapshot, if there is one to go on from; gives what was kept beside it."""
-        return snapshots.restore(self._state)
+        return snapshots.restore(self._state, wanted)
 
     def declared_again(self, item: Declaration) -> None:
         """Know of a statement that stands already, and that no step has followed, if none has."""

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from penstock.backends.native.kinds import stored, width
+from penstock.backends.native.kinds import schema_in_arrow, stored, to_arrow, width
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.store import Store
 from penstock.backends.thresholds import LEAST_DELETED_ROWS, LEAST_MERGED_ROWS
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import Type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Columns = tuple[tuple[str, Type], ...]
 _LONG = ("VARCHAR", "BLOB")  # an index of their hashes is made in a quarter of the time
@@ -72,6 +76,20 @@ class Trace:
         self.rows = self._merged = self.store.rewritten(self.table, query)
         for name in self._indexed:
             self._index(name)
+
+    def fetched(self) -> pa.Table:
+        """Its rows as those of Spark lie in Arrow, without those that cancel one another."""
+        query = f"SELECT {weighing(self.names)} FROM {self.table}"
+        query = query if self.append_only else summed(self.names, self.table)
+        return to_arrow(self.store.arrow(query), schema_in_arrow((*self.columns, (WEIGHT, "bigint"))))
+
+    def load(self, rows: pa.Table | None) -> None:
+        """Take in such rows, between steps."""
+        if rows is not None and rows.num_rows:
+            with self.store.given(rows) as given:
+                self.append(Rows(given))
+            self.commit()
+            self._merged = self.rows
 
     def index(self, names: Sequence[str]) -> str:
         """Have rows found by the values of a column from now on: that of the names which has the most values."""

@@ -4,21 +4,27 @@ Of what an operator keeps
 
     Layer, Part, Delta    go as `WrittenRows`, with the function of this module that reads them again
     DriverLayer, Trace    go by their own fields: what has been made of them for queries is made again
+    types of Spark        go as the JSON that each version of it reads
     functions, methods    go by name: FUNCTIONS, METHODS
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from penstock.backends import api
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.layers import Part
 from penstock.backends.spark.operators.make import make_runner
 from penstock.backends.spark.operators.nested import Nested
+from penstock.backends.spark.schema_classes import is_schema_class
 from penstock.backends.spark.trace import Layer
 from penstock.backends.spark.written import RowFiles, WrittenRows
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructField, StructType
 
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -39,8 +45,25 @@ def change_of(files: RowFiles, written: WrittenRows, retracts: bool, cancels: bo
     return Delta.of_frame(files.workspace, frame, rows=rows, retracts=retracts, cancels=cancels)
 
 
+def schema_of_json(text: str) -> StructType:
+    """A schema; its types are of the version of Spark that reads it."""
+    from pyspark.sql.types import StructType  # noqa: PLC0415 - a process without Spark's types has none
+
+    return StructType.fromJson(json.loads(text))
+
+
+def field_of_json(text: str) -> StructField:
+    """The only field of a schema."""
+    return schema_of_json(text).fields[0]
+
+
+def type_of_json(text: str) -> DataType:
+    """The type of the only field of a schema."""
+    return field_of_json(text).dataType
+
+
 CLASSES = (Nested,)
-FUNCTIONS = (layer_of, part_of, change_of, make_runner)
+FUNCTIONS = (layer_of, part_of, change_of, schema_of_json, field_of_json, type_of_json, make_runner)
 METHODS = ("combined", "_schema")
 
 
@@ -55,5 +78,21 @@ def reduced(found: object, into: api.RowFiles) -> Reduced | None:
         case Delta() if not found.on_driver:
             rows = found.count()
             return change_of, (files, files.write(found.frame(), rows), found.retracts, found.cancels)
+        case _ if is_schema_class(type(found)):
+            return _reduced_type(found)
+        case _:
+            return None
+
+
+def _reduced_type(found: object) -> Reduced | None:
+    from pyspark.sql.types import DataType, StructField, StructType  # noqa: PLC0415 - as above
+
+    match found:
+        case StructType():
+            return schema_of_json, (found.json(),)
+        case StructField():
+            return field_of_json, (StructType([found]).json(),)
+        case DataType():
+            return type_of_json, (StructType([StructField("", found)]).json(),)
         case _:
             return None

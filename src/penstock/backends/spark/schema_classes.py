@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-MODULE = "pyspark.sql.types"
-
 
 def is_schema_class(found: type) -> bool:
     """True for a type, or a field, of Spark's; starts nothing, and imports nothing that is not there."""
-    if found.__module__ != MODULE:
+    if found.__module__ != "pyspark.sql.types":
         return False
     from pyspark.sql.types import DataType, StructField  # noqa: PLC0415 - a process without Spark's types has none
 

@@ -5,7 +5,7 @@ r"""The copy of a table as it was: its rows in a file, before a step has any of 
 
 The second is there once the first is whole and on the disk. A step reads some lines of it and says behind which byte it
 ends, so it does not matter in what order the database has given them, nor whether the table has a key; a process that
-goes on finds the lines that no step has where they were (ADR 0035).
+goes on finds the lines that no step has where they were (ADR 0038).
 """
 
 from __future__ import annotations

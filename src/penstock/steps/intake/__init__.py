@@ -17,6 +17,7 @@
 | `lateness` | LATENESS: waterlines, and which rows are late |
 | `memory` | what is remembered of one table |
 | `forgetting` | what a store may forget |
+| `bases` | rows of a table that are not at hand, moved to where they belong |
 | `keystore` | the row of each key |
 | `remembering_gate` | dedup that remembers keys: of each key the first row, as long as the key is remembered |
 | `again` | what a step has done to a table, from the log: nothing is judged a second time |

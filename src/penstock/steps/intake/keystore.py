@@ -21,6 +21,7 @@ from penstock.backends.native.stored import ProcessRows
 from penstock.backends.rows import Key, Row, canonical
 from penstock.backends.thresholds import HELD_ROWS
 from penstock.catalog.model import Table
+from penstock.steps.intake.bases import move_base
 from penstock.steps.intake.forgetting import is_late
 from penstock.steps.intake.lateness import TableLateness
 
@@ -57,6 +58,15 @@ class KeyStore:
             for key, (base, now) in self._newest.items()
         }
         found._kept = self._kept
+        return found
+
+    def moved(self, process: Store | None) -> KeyStore:
+        """The same rows, those of the base where they belong now; there are none of it left here."""
+        if (process is None) == (self.process is None):
+            return self
+        found = KeyStore(self._relations, self.table, process)
+        move_base(self._relations, self.table, self._base, found._base)
+        found._newest, found._kept = self._newest, self._kept
         return found
 
     def lookup(self, keys: Mapping[Key, Row]) -> dict[Key, Row]:

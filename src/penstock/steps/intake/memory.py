@@ -46,6 +46,11 @@ class TableMemory:
             raise
         return found
 
+    def move(self, process: Store | None) -> None:
+        """Have the rows that are not at hand lie in the process, or on the executors."""
+        self.store = None if self.store is None else self.store.moved(process)
+        self.counts = None if self.counts is None else self.counts.moved(process)
+
     def drop(self) -> None:
         """Give back what lies in the process."""
         for part in (self.store, self.counts):

@@ -21,6 +21,7 @@ from penstock.backends.rows import Key, Row
 from penstock.backends.thresholds import HELD_ROWS, MANY_ROWS
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
+from penstock.steps.intake.bases import move_base
 from penstock.steps.intake.forgetting import is_late
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.rows.identity import identity_of, unordered
@@ -54,6 +55,15 @@ class RowCounts:
         rows = [(wide(row), count) for row, count in self._newest.values()]
         found._newest = {found._identity(row): (row, count) for row, count in rows}
         found._kept = self._kept
+        return found
+
+    def moved(self, process: Store | None) -> RowCounts:
+        """The same counts, those of the base where they belong now; there are none of it left here."""
+        if (process is None) == (self.process is None):
+            return self
+        found = RowCounts(self._relations, self._table, process)
+        move_base(self._relations, self._table, self._base, found._base)
+        found._newest, found._kept = self._newest, self._kept
         return found
 
     def counts(self, rows: Sequence[Row]) -> dict[Key, int]:

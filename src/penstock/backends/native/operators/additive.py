@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from penstock.backends.native.comparing import key
 from penstock.backends.native.operators.grouped import GroupedOperator
 from penstock.backends.native.operators.operator import Changes
@@ -26,7 +28,9 @@ class AdditiveOperator(GroupedOperator):
         types = dict(self.inputs[0])
         found = [proven(scalar.form, types) for _, scalar in self.node.groups]
         self.keys = tuple((key(item), item.type) for item in found)
-        self.partials, self._answers = decomposed(self.node, types)
+        self._decomposed = decomposed(self.node, types)
+        self.partials, self._answers = self._decomposed.partials, self._decomposed.answers
+        self._portable = tuple(item.name for item in operator.partials.columns)
         self.prepare()
         values = [f"{text} AS {name}" for name, (text, _) in zip(self.groups, self.keys, strict=True)]
         values += [f"{item.value} AS {quoted(item.name)}" for item in self.partials]
@@ -38,6 +42,12 @@ class AdditiveOperator(GroupedOperator):
             return None
         parts = [self._contributed + rows.name] if rows is not None else []
         return self.advance(parts, first=first)
+
+    def outward(self) -> Mapping[str, str]:
+        return {name: self._decomposed.outward(name) for name in self._portable}
+
+    def inward(self, names: Sequence[str]) -> Mapping[str, str]:
+        return {item.name: self._decomposed.inward(item.name, names) for item in self.partials}
 
     def vanished(self) -> str:
         return f"{PRESENT} <= 0" if self.groups else "false"

@@ -14,6 +14,7 @@ from penstock.backends.native.operators.text import template
 from penstock.backends.native.operators.touched import Keys
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, Trace, content, difference, spelled, summed
+from penstock.backends.portable import Portable
 from penstock.circuit.operators import Keyed, Ranked
 from penstock.plan.nodes import TopK, Window
 from penstock.plan.scalar import Scalar
@@ -21,6 +22,8 @@ from penstock.plan.scalar import Scalar
 
 class AnsweredOperator(NativeOperator):
     """A node over one input whose keys can be read off its answer, by `answer_keys`, as off its input."""
+
+    keeps_answers = True
 
     def __init__(
         self,
@@ -53,6 +56,13 @@ class AnsweredOperator(NativeOperator):
     def collect(self, lines: LineText | None, *, whole: bool) -> None:
         self.collector.collect(0, self.rows, lines, whole=whole)
         self._closing.collect(0, self.answers, lines, whole=whole)
+
+    def portable(self) -> Portable:
+        return Portable((self.rows.fetched(),), self.answers.fetched())
+
+    def hold(self, found: Portable) -> None:
+        self.rows.load(found.rows[0])
+        self.answers.load(found.answers)
 
     def step(self, inputs: Changes, *, first: bool) -> Rows | None:
         (rows,) = inputs

@@ -13,7 +13,8 @@ from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.proof import Proven, quoted
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Columns, Replaced, Rows, listed, summed, weighing
+from penstock.backends.native.trace import Columns, Replaced, Rows, listed, once_each, spelled, summed, weighing
+from penstock.backends.portable import Portable
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Keyed, Ranked
 from penstock.plan.nodes import TopK
@@ -24,6 +25,8 @@ _VALUE, _LAST, _TIED = "__value", "__last", "__tied"
 
 class BestOperator(NativeOperator):
     """A Top-K without an offset whose input is append-only: of each key, or of all rows."""
+
+    keeps_answers = True
 
     def __init__(self, store: Store, operator: Keyed | Ranked) -> None:
         super().__init__(store, operator)
@@ -67,6 +70,19 @@ class BestOperator(NativeOperator):
 
     def collect(self, lines: LineText | None, *, whole: bool) -> None:
         self._forgotten.collect(0, self._answers, lines, whole=whole)
+
+    def portable(self) -> Portable:
+        """The best rows, which are all of the input that can ever matter."""
+        answers = self._answers.fetched()
+        return Portable((answers.select([*(name for name, _ in self.inputs[0]), WEIGHT]),), answers)
+
+    def hold(self, found: Portable) -> None:
+        if found.answers is not None and found.answers.num_rows:
+            with self.store.given(found.answers) as given:  # where equal rows may be one with their weight
+                self._answers.append(
+                    Rows(f"({once_each(self._answers.names, f'({spelled(self._answers.names, given)})')})")
+                )
+            self._answers.commit()
 
     def drop(self) -> None:
         super().drop()

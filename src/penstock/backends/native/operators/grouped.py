@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.backends.api import LineText
+from penstock.backends.native.comparing import key
 from penstock.backends.native.kinds import stored, width
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.operators.touched import NULL_SAFE, equality
-from penstock.backends.native.proof import quoted
+from penstock.backends.native.proof import Proven, quoted
 from penstock.backends.native.trace import Rows, listed
+from penstock.backends.portable import Portable
 from penstock.backends.thresholds import LARGE_STATE_ROWS, LEAST_DELETED_ROWS
 from penstock.catalog.types import Type
 
@@ -119,6 +121,31 @@ class GroupedOperator(NativeOperator):
         )
         self._proposed = came - gone
         self._deleted += gone
+
+    def portable(self) -> Portable:
+        values = [f"{text} AS {quoted(name)}" for name, text in self.outward().items()]
+        return Portable(groups=self.store.arrow(f"SELECT {', '.join([*self.groups, *values])} FROM {self.table}"))
+
+    def hold(self, found: Portable) -> None:
+        if found.groups is None or not found.groups.num_rows:
+            return
+        inward = self.inward(found.groups.column_names)
+        keys = [f"{key(Proven(group, kind))} AS {group}" for group, kind in self.columns]
+        values = [f"CAST({inward[item.name]} AS {item.kind}) AS {quoted(item.name)}" for item in self.partials]
+        with self.store.given(found.groups) as given:
+            rows = f"SELECT {', '.join([*keys, *values])} FROM {given}"
+            self._proposed = self.store.changed(
+                f"INSERT INTO {self.table} SELECT * FROM ({rows}) WHERE NOT coalesce({self.vanished()}, false)"
+            )
+        self.commit()
+
+    def outward(self) -> Mapping[str, str]:
+        """The partial results as they are in no engine's form, by their names there."""
+        return {item.name: quoted(item.name) for item in self.partials}
+
+    def inward(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Those here, by their names, of what has such `names` there."""
+        return {name: quoted(name) for name in names}
 
     def collect(self, lines: LineText | None, *, whole: bool) -> None:
         gone = self.collector.expired(0, self.columns, self.entries, lines, whole=whole)

@@ -14,6 +14,7 @@ from penstock.backends.native.kinds import stored
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Rows, Trace
+from penstock.backends.portable import Portable
 from penstock.circuit.operators import Operator
 from penstock.plan.expressions import plan_reads_clock
 from penstock.plan.nodes import Field, Plan, Scan
@@ -28,6 +29,7 @@ class NativeOperator(Runner[Rows]):
     """
 
     renamed: tuple[str, ...] | None = None
+    keeps_answers = False  # beside its inputs, or in their place
 
     def __init__(self, store: Store, operator: Operator) -> None:
         self.store = store
@@ -62,6 +64,15 @@ class NativeOperator(Runner[Rows]):
         """Give back what its tables take; it is not used again."""
         for name in (self._table, *(trace.table for trace in self.traces)):
             self.store.drop(name)
+
+    def portable(self) -> Portable:
+        """All that it remembers, for an operator elsewhere."""
+        return Portable(tuple(trace.fetched() for trace in self.traces))
+
+    def hold(self, found: Portable) -> None:
+        """Remember what an operator elsewhere does, in place of nothing."""
+        for trace, rows in zip(self.traces, found.rows, strict=True):
+            trace.load(rows)
 
     def state(self) -> Iterator[tuple[int, int]]:
         for trace in self.traces:

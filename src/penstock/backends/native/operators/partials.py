@@ -6,7 +6,7 @@ A sum of whole numbers lies in a HUGEINT, which no sum of BIGINTs leaves; only a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.backends.native.comparing import require_compared
@@ -34,6 +34,8 @@ _RUNNING = {
 }
 _SLOT = re.compile("\x01([^\x02]*)\x02")
 _LARGEST = 9223372036854775807
+_TOTAL = "HUGEINT"
+_LIMB = f"4294967296::{_TOTAL}"  # by which circuit.partials halves a sum of BIGINTs
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,35 @@ class Decomposed:
     answer: str
 
 
-def decomposed(node: Aggregate, types: Mapping[str, Type | None]) -> tuple[tuple[Partial, ...], tuple[str, ...]]:
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """The partials of a whole Aggregate, and its answers.
+
+    `names` has for the name of each partial that of the one that is kept in its place: equal ones are kept once.
+    """
+
+    partials: tuple[Partial, ...]
+    answers: tuple[str, ...]
+    names: Mapping[str, str]
+
+    def outward(self, name: str) -> str:
+        """A partial of `circuit.partials`, from those here: of a sum of BIGINTs that has two halves."""
+        if name in self.names:
+            kept = next(item for item in self.partials if item.name == self.names[name])
+            return f"{quoted(kept.name)}::BIGINT" if kept.kind == _TOTAL else quoted(kept.name)
+        total = quoted(self.names[name[:-1]])
+        low = f"((({total} % {_LIMB}) + {_LIMB}) % {_LIMB})"
+        return f"({low if name.endswith('l') else f'(({total} - {low}) // {_LIMB})'})::BIGINT"
+
+    def inward(self, name: str, known: Container[str]) -> str:
+        """The partial here of that name, from the `known` ones of `circuit.partials`."""
+        return quoted(name) if name in known else f"{quoted(name + 'h')}::{_TOTAL} * {_LIMB} + {quoted(name + 'l')}"
+
+
+def decomposed(node: Aggregate, types: Mapping[str, Type | None]) -> Decomposition:
     """The partials of a whole Aggregate, and its answers; NotProvenError for one that has none here."""
     partials = {(WEIGHT, "sum"): Partial(PRESENT, "BIGINT", WEIGHT)}
-    answers = []
+    answers, names = [], {PRESENT: PRESENT}
     for position, (_, call) in enumerate(node.aggregates):
         with standing_at(call.call.span):
             found = _decomposed(call, f"__p{position}", types)
@@ -58,8 +85,9 @@ def decomposed(node: Aggregate, types: Mapping[str, Type | None]) -> tuple[tuple
             if partial.checked:  # an average keeps the same total, whatever that is
                 kept = partials[partial.value, partial.aggregate] = replace(kept, checked=partial.checked)
             answer = answer.replace(slot(partial.name), slot(kept.name))
+            names[partial.name] = kept.name
         answers.append(answer)
-    return tuple(partials.values()), tuple(answers)
+    return Decomposition(tuple(partials.values()), tuple(answers), names)
 
 
 def _filtered(partial: Partial, call: AggregateCall, types: Mapping[str, Type | None]) -> Partial:
@@ -105,7 +133,7 @@ def _total(argument: Proven, name: str) -> Partial:
     """The sum of the values."""
     value = f"({argument.text})"
     if argument.type in INTEGRAL:
-        return Partial(name, "HUGEINT", f"{value}::HUGEINT * {WEIGHT}")
+        return Partial(name, _TOTAL, f"{value}::HUGEINT * {WEIGHT}")
     if is_decimal(argument.type):
         _, scale = decimal_shape(argument.type)
         return Partial(name, f"DECIMAL(38,{scale})", f"{value} * CAST({WEIGHT} AS DECIMAL(18,0))")

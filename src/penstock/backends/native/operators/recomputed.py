@@ -6,6 +6,7 @@ from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.operators.text import template
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, Trace, content, difference
+from penstock.backends.portable import Portable
 from penstock.circuit.operators import Recomputed
 
 
@@ -21,6 +22,13 @@ class RecomputedOperator(NativeOperator):
 
     def wants_step(self) -> bool:
         return self.uses_clock and self.store.clock_has_moved
+
+    def portable(self) -> Portable:
+        return Portable(tuple(trace.fetched() for trace in self.traces[:-1]), self.answers.fetched())
+
+    def hold(self, found: Portable) -> None:
+        for trace, rows in zip(self.traces, (*found.rows, found.answers), strict=True):
+            trace.load(rows)
 
     def step(self, inputs: Changes, *, first: bool) -> Rows | None:
         if not first and not self.wants_step() and not any(rows is not None for rows in inputs):

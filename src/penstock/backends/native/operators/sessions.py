@@ -11,6 +11,7 @@ from penstock.backends.native.proof import quoted
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Rows, Trace, added_up, negated, summed, weighing
+from penstock.backends.portable import Portable
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Sessions
 from penstock.plan.forms import Call
@@ -33,6 +34,12 @@ class SessionsOperator(NativeOperator):
         self._from = proven(Call("-", (node.time.form, node.gap.form)), types).text
         self._until = proven(Call("+", (node.time.form, node.gap.form)), types).text
         self._start, self._end = quoted(node.start), quoted(node.end)
+
+    def portable(self) -> Portable:
+        return Portable(answers=self.traces[0].fetched())
+
+    def hold(self, found: Portable) -> None:
+        self.traces[0].load(found.answers)
 
     def step(self, inputs: Changes, *, first: bool) -> Rows | None:
         del first

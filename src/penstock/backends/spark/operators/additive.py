@@ -52,6 +52,10 @@ class AdditiveRunner(GroupedRunner):
         items = ", ".join([f"{hash_text(self.terms)} AS {KEY}", *groups, *values])
         return f"SELECT {items} FROM {delta.view}"
 
+    def contributed_schema(self) -> StructType:
+        nothing = Delta.of_frame(self.workspace, self.workspace.empty(self.schema), rows=0)
+        return self.workspace.sql(self.compacted(self._contributed(nothing))).schema
+
     def compacted(self, entries: str) -> str:
         if self.groups:
             return super().compacted(entries)

@@ -68,6 +68,10 @@ class CountedRunner(GroupedRunner):
             terms = [(group, found[group].dataType) for group in self.groups]
         return f"SELECT {hash_text(terms)} AS {KEY}, * FROM ({sides})"
 
+    def contributed_schema(self) -> StructType:
+        sides = " UNION ALL ".join(map(self._absent, range(len(self.schemas))))
+        return self.workspace.sql(self.compacted(self._hashed(sides))).schema
+
     def output(self) -> str:
         change = f"{self._weight('__t_')} - {self._weight('__o_')}"
         names = [f"{group} AS {quoted(name)}" for group, name in zip(self.groups, self.outputs, strict=True)]

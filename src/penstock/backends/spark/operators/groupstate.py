@@ -5,10 +5,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from penstock.backends.portable import Portable
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.grouping import hash_text
 from penstock.backends.spark.operators.entries import Entries
 from penstock.backends.spark.operators.runner import SparkRunner
+from penstock.backends.spark.shortcuts import arrow_schema
+from penstock.backends.spark.sums import AT
 from penstock.backends.spark.trace import Trace
-from penstock.circuit.partials import Partial
+from penstock.catalog.reserved import KEY
+from penstock.circuit.partials import PRESENT, Partial
+from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,6 +57,35 @@ class GroupState(SparkRunner):
     def compacted(self, entries: str) -> str:
         """Entries with those of one group added up."""
         return f"SELECT {self.entries.listed}, {self.entries.added()} FROM ({entries}) GROUP BY {self.entries.listed}"
+
+    def portable(self) -> Portable:
+        frame = None if self.trace is None else self.trace.frame
+        if frame is None:
+            return Portable()
+        names = [*self.groups, *(item.name for item in self.partials)]
+        return Portable(groups=self.workspace.arrow(self.combined(frame).select(names)))
+
+    def hold(self, found: Portable) -> None:
+        if found.groups is None or not found.groups.num_rows:
+            return
+        schema = self.contributed_schema()
+        fields = [schema[name] for name in (*self.groups, *(item.name for item in self.partials))]
+        kinds = type(schema)(fields).toNullable()
+        rows = found.groups.select(kinds.names).cast(arrow_schema(kinds))
+        items = ", ".join(
+            [
+                f"{hash_text([(quoted(name), schema[name].dataType) for name in self.groups])} AS {KEY}",
+                *map(quoted, kinds.names),
+                *([f"{quoted(PRESENT)} AS {AT}"] if self.entries.totals else []),
+            ]
+        )
+        frame = self.workspace.sql(f"SELECT {items} FROM {self.workspace.name(self.workspace.local(rows, kinds))}")
+        delta = Delta.of_frame(self.workspace, frame, estimate=rows.num_rows).settled()
+        self.traces = [self.state_of(delta.schema).appended(delta)]
+
+    def contributed_schema(self) -> StructType:
+        """The key, the groups and the partials, as a change contributes them."""
+        raise NotImplementedError
 
     def state_of(self, schema: StructType) -> Trace:
         """The trace, or the first one, whose entries have these columns."""

@@ -66,6 +66,9 @@ class BilinearRunner(SparkRunner):
         self.retracts = not all(operator.append_only)
         self.fanout = Fanout(MATCHES)
 
+    def _terms_of_traces(self) -> Sequence[Terms]:
+        return self.terms
+
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         del first
         left, right = (self.keyed(delta, terms) for delta, terms in zip(inputs, self.terms, strict=True))

@@ -62,6 +62,9 @@ class KeyedRunner(SparkRunner):
             for keys, schema in zip(self.operator.keys, self.schemas, strict=True)
         )
 
+    def _terms_of_traces(self) -> Sequence[Terms]:
+        return self.terms
+
     def wants_step(self) -> bool:
         return False
 

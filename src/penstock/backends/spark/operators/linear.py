@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructType
 
+from penstock.backends.portable import Portable
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.absent import without
@@ -130,6 +131,19 @@ class ClockedRunner(LinearRunner):
         super().__init__(workspace, operator, schema, inputs)
         self.at = workspace.clock
         self.moved_to = workspace.clock
+
+    def portable(self) -> Portable:
+        return Portable(super().portable().rows or (None,) * len(self.inputs))
+
+    def hold(self, found: Portable) -> None:
+        pairs = zip(found.rows, self.inputs.values(), strict=True)
+        self._propose(
+            [
+                None if rows is None else Delta.of_arrow(self.workspace, rows.select(kind.names), kind)
+                for rows, kind in pairs
+            ]
+        )
+        self.commit()
 
     def wants_step(self) -> bool:
         return self.workspace.clock != self.at and any(trace.rows for trace in self.traces)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
+from penstock.backends.portable import Portable
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.grouping import consolidation
 from penstock.backends.spark.names import columns_text
@@ -53,6 +54,18 @@ class RankedRunner(SparkRunner):
         yield from super().state()
         if self.candidates is not None:
             yield self.candidates.count(), self.candidates.arrow().get_total_buffer_size()
+
+    def portable(self) -> Portable:
+        """All rows, or, of rows that are never taken back, the candidates."""
+        if self.traces:
+            return super().portable()
+        return Portable((None if self.candidates is None else self.candidates.arrow(),))
+
+    def hold(self, found: Portable) -> None:
+        (rows,) = found.rows
+        if rows is not None and rows.num_rows:
+            self.step([Delta.of_arrow(self.workspace, rows.select(self.schema.names), self.schema)], first=True)
+            self.commit()
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         del first

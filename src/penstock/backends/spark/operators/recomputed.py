@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.backends.portable import Portable
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.fixpoint import least_fixpoint
 from penstock.backends.spark.names import columns_text
@@ -44,14 +45,25 @@ class RecomputedRunner(SparkRunner):
             trace if change is None else trace.appended(change)
             for trace, change in zip(self.traces, changes, strict=True)
         ]
-        frames = {
-            f"#{number}": self._contents(trace)
-            for number, trace in zip(self.operator.inputs, self.proposed, strict=True)
-        }
         estimate = sum(trace.rows for trace in self.proposed) + (0 if self.answer is None else self.answer.count())
-        answer = self.evaluated(frames).selectExpr("*", f"1L AS {WEIGHT}")
+        answer = self._answered(self.proposed)
         self.next_answer = Delta.of_frame(self.workspace, answer, estimate=estimate).settled()
         return self._difference(estimate)
+
+    def _answered(self, traces: Sequence[Trace]) -> DataFrame:
+        """The answer over the contents of traces, with weights."""
+        contents = zip(self.operator.inputs, map(self._contents, traces), strict=True)
+        frames = {f"#{number}": frame for number, frame in contents}
+        return self.evaluated(frames).selectExpr("*", f"1L AS {WEIGHT}")
+
+    def portable(self) -> Portable:
+        return Portable(super().portable().rows, None if self.answer is None else self.answer.consolidated().arrow())
+
+    def hold(self, found: Portable) -> None:
+        super().hold(found)
+        if found.answers is not None:
+            schema = self._answered(self.traces).schema
+            self.answer = Delta.of_arrow(self.workspace, found.answers.select(schema.names), schema)
 
     def evaluated(self, frames: dict[str, DataFrame]) -> DataFrame:
         """The answer over the whole inputs."""

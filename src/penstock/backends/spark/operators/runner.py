@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from penstock.analysis.derived import OfKeys
 from penstock.backends.api import LineText, Runner
+from penstock.backends.portable import Portable
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.collecting import collected, unexpired
 from penstock.backends.spark.grouping import hash_text
@@ -20,6 +21,7 @@ from penstock.circuit.forgetting import Expiry
 from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType, StructType
 
@@ -92,6 +94,35 @@ class SparkRunner(Runner[Delta]):
         for trace in self.traces:
             yield trace.rows, trace.bytes
 
+    def portable(self) -> Portable:
+        """All that it remembers, for an operator elsewhere."""
+        return Portable(tuple(self._fetched(trace) for trace in self.traces))
+
+    def _fetched(self, trace: Trace) -> pa.Table | None:
+        """The rows of a trace, without those that cancel one another; None if there are none."""
+        frame = trace.frame
+        return None if frame is None else self.workspace.arrow(trace.consolidate(frame).drop(KEY))
+
+    def hold(self, found: Portable) -> None:
+        """Remember what an operator elsewhere does, in place of nothing."""
+        self.traces = [
+            self._holding(trace, rows, terms)
+            for trace, rows, terms in zip(self.traces, found.rows, self._terms_of_traces(), strict=True)
+        ]
+
+    def _terms_of_traces(self) -> Sequence[Terms]:
+        """The key of each trace's rows."""
+        return [column_terms(trace.schema, _columns_of(trace)) for trace in self.traces]
+
+    def _holding(self, trace: Trace, rows: pa.Table | None, terms: Terms) -> Trace:
+        """A trace that has rows which come from elsewhere."""
+        if rows is None:
+            return trace
+        names = [*_columns_of(trace), WEIGHT]
+        schema = type(trace.schema)([trace.schema[name] for name in names])
+        delta = self.keyed(Delta.of_arrow(self.workspace, rows.select(names), schema), terms)
+        return trace if delta is None else trace.appended(delta)
+
     def keyed(self, delta: Delta | None, terms: Terms) -> Delta | None:
         """The change with the hash of its key as the last column, settled; None if it has no rows.
 
@@ -146,3 +177,8 @@ class Fanout:
 def column_terms(schema: StructType, names: Sequence[str]) -> Terms:
     """Columns as the terms of a hash."""
     return [(quoted(name), schema[name].dataType) for name in names]
+
+
+def _columns_of(trace: Trace) -> list[str]:
+    """The columns of the relation whose rows a trace has."""
+    return [name for name in trace.schema.names if name not in (KEY, WEIGHT)]

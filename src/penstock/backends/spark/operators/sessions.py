@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from penstock.backends.portable import Portable
 from penstock.backends.render import VERSION
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import consolidation
@@ -43,6 +44,12 @@ class SessionsRunner(SparkRunner):
         self.output = output()
         self.terms: Terms = [(key.text, expression_type(workspace, key.text, schema)) for key in self.node.keys]
         self.traces = [Trace(workspace, with_key(self.output))]
+
+    def portable(self) -> Portable:
+        return Portable(answers=self._fetched(self.traces[0]))
+
+    def hold(self, found: Portable) -> None:
+        self.traces = [self._holding(self.traces[0], found.answers, self.terms)]
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         del first
