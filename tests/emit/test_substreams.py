@@ -44,7 +44,7 @@ def state(pipeline):
     return sum(item.rows for item in pipeline.state())
 
 
-@pytest.mark.parametrize("text", [COUNTS, MIDDLES])
+@pytest.mark.parametrize("text", [COUNTS, pytest.param(MIDDLES, marks=pytest.mark.extended)])
 def test_windows_that_are_over_are_forgotten_also_of_substreams_that_send_no_more(text):
     with opened() as pipeline:
         query = pipeline.subscribe(text, clock=START)

@@ -62,7 +62,7 @@ def explained(program):
     return explain(compile_program(program))
 
 
-@pytest.mark.parametrize("links", [LINKS, LINKS[:1]], ids=["mixed", "linear"])
+@pytest.mark.parametrize("links", [LINKS, pytest.param(LINKS[:1], marks=pytest.mark.extended)], ids=["mixed", "linear"])
 @pytest.mark.parametrize("work", [checked_for_bounds, explained])
 def test_twice_the_views_are_twice_the_work(looks, work, links):
     programs = (chain(length, links) for length in (60, 120))

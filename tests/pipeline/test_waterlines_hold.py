@@ -115,7 +115,9 @@ def inferred(query):
     return plan.names, known, {key: determined(plan, key, catalog) for key in keys}, closing
 
 
-@pytest.mark.parametrize("seed", range(250))
+@pytest.mark.parametrize(
+    "seed", [*range(60), *(pytest.param(seed, marks=pytest.mark.extended) for seed in range(60, 250))]
+)
 def test_no_later_change_breaks_what_was_inferred(seed):
     chance = random.Random(seed)
     query = random_join(chance)

@@ -86,7 +86,7 @@ def _outcome(bench, rows, tolerant):
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.extended) for seed in range(2, 12))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.extended) for seed in range(1, 12))])
 def test_the_two_ways_agree(store, kind, seed):
     chance = random.Random(f"{kind} {seed}")
     one_by_one, in_process = Bench(TABLES[kind]), Bench(TABLES[kind], store)

@@ -123,7 +123,7 @@ SMALL, EMPTY = 6, 1
 
 
 def some(plans: dict[str, Plan]) -> dict[str, Plan]:
-    """Every fifth of the shapes, the default, and what is written by hand."""
+    """Every fifth of them, and those that are written by hand."""
     return dict(list(plans.items())[::5]) | BY_HAND
 
 
