@@ -166,7 +166,7 @@ def test_partial_results_are_the_same_to_the_last_bit(
     live: list[Any] = []
 
     def row(k: int) -> tuple[Any, ...]:
-        large = chance.choice((None, -1, 1, 3, 1 << 40, -(1 << 40), (1 << 61) + 1, -(1 << 61)))
+        large = chance.choice((None, -1, 1, 3, 1 << 40, -(1 << 40), (1 << 58) + 1, -(1 << 58)))
         decimal = chance.choice((None, Decimal("0.01"), Decimal("-9999999999999999.99"), Decimal("12.30")))
         text = chance.choice((None, "", "ä", "z"))
         x, f = chance.choice(numbers), chance.choice((None, 0.5, -0.0, 1.25))
@@ -226,7 +226,7 @@ def test_changes_of_sums_add_up_to_the_last_bit(
             (chance.randint(0, 60), chance.randint(1, 2), chance.random() * 10 ** chance.randint(-8, 8))
             for _ in range(12)
         ]
-        step = {} if at in (3, 5) else {"t": [(*row, float(at)) for row in new]}
+        step = {} if at in (2, 5) else {"t": [(*row, float(at)) for row in new]}
         rows |= {row[0]: row for row in step.get("t", ())}
         with opened.by(("native", "spark")[at // 2 % 2]) as pipeline:
             for name, change in pipeline.step(step).items():

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
@@ -19,6 +18,7 @@ from penstock.backends.api import Content, Runner
 from penstock.backends.native.kinds import schema_in_arrow
 from penstock.backends.native.operators.answered import AnsweredOperator
 from penstock.backends.native.operators.operator import NativeOperator
+from penstock.backends.native.trace import Columns
 from penstock.backends.portable import Portable
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.make import make_runner
@@ -36,10 +36,8 @@ from penstock.engine.owing import OwingRunner
 from penstock.engine.placing import check_native, placed
 from penstock.engine.schemas import relation_schema, schema_of
 from penstock.engine.view_content import ViewContent, can_lie_in_process
-from penstock.plan.nodes import Aggregate, Window
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
+from penstock.plan.nodes import Aggregate, Plan, Window
+from penstock.plan.scalar import quoted
 
 Places = tuple[Mapping[int, NativeOperator], Mapping[int, Place]]
 
@@ -116,7 +114,7 @@ class _Moving:
     def _on_spark(self, operator: Operator, native: NativeOperator) -> Runner[Delta]:
         found, runner = native.portable(), self._made(operator)
         runner.hold(found)
-        owed = self._owed(operator, found) if isinstance(native, AnsweredOperator) else None
+        owed = self._owed(operator, native, found) if isinstance(native, AnsweredOperator) else None
         return runner if owed is None or owed.is_empty() else OwingRunner(runner, owed)
 
     def _here(self, operator: Operator, runner: Runner[Delta]) -> Runner[Delta]:
@@ -136,12 +134,10 @@ class _Moving:
     def _made(self, operator: Operator) -> SparkRunner:
         """The operator on Spark, without state."""
         known = [schema_of(self._workspace, self._installed, number) for number in operator.inputs]
-        runner = make_runner(self._workspace, operator, known, partial(self._schema, operator))
+        output = partial(schema_of, self._workspace, self._installed, operator.number)
+        runner = make_runner(self._workspace, operator, known, output)
         runner.expiries = operator.expiries
         return runner
-
-    def _schema(self, operator: Operator) -> StructType:
-        return schema_of(self._workspace, self._installed, operator.number)
 
     def _answers(self, operator: Operator, found: Portable) -> Delta:
         """The whole answer of the operator on Spark over what has come of its only input."""
@@ -149,22 +145,42 @@ class _Moving:
         delta = None if rows is None else Delta.of_arrow(self._workspace, rows.select(kind.names), kind)
         answer = self._made(operator).step([delta], first=True)
         if answer is None:
-            return Delta.of_frame(self._workspace, self._workspace.empty(self._schema(operator)), rows=0)
+            schema = schema_of(self._workspace, self._installed, operator.number)
+            return Delta.of_frame(self._workspace, self._workspace.empty(schema), rows=0)
         return answer.settled()
 
-    def _owed(self, operator: Operator, found: Portable) -> Delta | None:
-        """The whole answer on Spark less what was answered in the process; None where both are the same for sure."""
-        kinds = [str(item.type) for item in operator.node.fields]
-        added_up = isinstance(operator.node, Aggregate | Window) and any(
-            item in kind for kind in kinds for item in FRACTIONAL
-        )
-        if found.answers is None or not added_up:
-            return None  # it answers with values of its input, or with whole numbers
+    def _owed(self, operator: Operator, native: NativeOperator, found: Portable) -> Delta | None:
+        """The answer on Spark less what was answered in the process; None where both are the same for sure."""
+        names = _not_added_up(operator.node, native.outputs)
+        if found.answers is None or names is None:
+            return None
         answers = self._answers(operator, found)
         before = Delta.of_arrow(self._workspace, found.answers, answers.schema)
-        return answers.added_up_with(self._negated(before))
+        owed = answers.added_up_with(self._negated(before))
+        return owed if owed.is_empty() or not names else self._of_both(owed, answers, before, names)
+
+    def _of_both(self, owed: Delta, answers: Delta, before: Delta, names: Sequence[str]) -> Delta:
+        """What is owed of keys that both know: of others the rows have been forgotten already, or the answers have."""
+        keys = ", ".join(map(quoted, names))
+        both = f"(SELECT {keys} FROM {answers.view} INTERSECT SELECT {keys} FROM {before.view})"
+        on = " AND ".join(f"__d.{quoted(name)} <=> __k.{quoted(name)}" for name in names)
+        frame = self._workspace.sql(f"SELECT __d.* FROM {owed.view} __d LEFT SEMI JOIN {both} __k ON {on}")
+        return Delta.of_frame(self._workspace, frame, estimate=owed.count()).settled()
 
     def _negated(self, delta: Delta) -> Delta:
         rows = delta.arrow()
         place = rows.column_names.index(WEIGHT)
         return Delta.of_arrow(self._workspace, rows.set_column(place, WEIGHT, pc.negate(rows[WEIGHT])), delta.schema)
+
+
+def _not_added_up(node: Plan, outputs: Columns) -> list[str] | None:
+    """The columns of an answer beside those that may be sums in floating point; None where there are none of these."""
+    match node:
+        case Aggregate():
+            names = [name for name, _ in node.groups]
+        case Window():
+            names = [item.name for item in node.input.fields]
+        case _:
+            return None  # it answers with rows of its input
+    kinds = [str(kind) for name, kind in outputs if name not in names]
+    return names if any(item in kind for kind in kinds for item in FRACTIONAL) else None
