@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import penstock
 from penstock.errors import DataError
 from penstock.steps.events import Event, StateNotKept
+from penstock.steps.origin import APART
 from penstock.steps.pickled import loaded
 
 PROGRAM = """
@@ -215,6 +217,33 @@ def test_what_an_output_lacks_is_made_again(copied: Path) -> None:
     again.close()
 
 
+# For which Spark would load what `serializedClass` says.
+UDT = json.dumps(
+    {
+        "type": "struct",
+        "fields": [
+            {
+                "name": "x",
+                "nullable": True,
+                "metadata": {},
+                "type": {"type": "udt", "pyClass": "os.nothing", "serializedClass": "", "sqlType": "integer"},
+            }
+        ],
+    }
+)
+
+
+def test_state_depends_on_no_code_that_its_digest_leaves_out() -> None:
+    """What is apart is known to the pipeline alone, which hands on plain values of it."""
+    root = Path(penstock.__file__).parent
+    packages = {path.name for path in root.iterdir() if (path / "__init__.py").exists()}
+    assert set(APART) < packages
+    names = re.compile(rf"^ *(?:from|import) penstock\.({'|'.join(APART)})\b", re.MULTILINE)
+    for package in packages - {*APART, "pipeline"}:
+        for path in (root / package).rglob("*.py"):
+            assert not names.search(path.read_text(encoding="utf-8")), path
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -225,8 +254,20 @@ def test_what_an_output_lacks_is_made_again(copied: Path) -> None:
         (("penstock.plan.tree_values", "tree_of"), ([{"c": "os.abort"}],)),
         (("penstock.plan.tree_values", "tree_of"), ([{"c": "penstock.backends.temporary.TemporaryFolder"}],)),
         (("penstock.steps.pickled", "bound"), ("x", "upper")),
+        (("penstock.backends.spark.remembered", "schema_of_json"), (UDT,)),
+        (("penstock.outputs.receiver", "Owner"), ("x", None)),
     ],
-    ids=["through a module", "eval", "a function", "a class", "a tree", "a tree of ours", "a method"],
+    ids=[
+        "through a module",
+        "eval",
+        "a function",
+        "a class",
+        "a tree",
+        "a tree of ours",
+        "a method",
+        "a type",
+        "apart",
+    ],
 )
 def test_bytes_of_another_origin_call_nothing(value: Any, written: Path, tmp_path: Path) -> None:
     (module, name), arguments = value

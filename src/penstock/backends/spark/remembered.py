@@ -49,7 +49,22 @@ def schema_of_json(text: str) -> StructType:
     """A schema; its types are of the version of Spark that reads it."""
     from pyspark.sql.types import StructType  # noqa: PLC0415 - a process without Spark's types has none
 
-    return StructType.fromJson(json.loads(text))
+    return StructType.fromJson(_plain(json.loads(text)))
+
+
+def _plain(values: Any) -> Any:
+    """The values of a schema; ValueError for a type of the user's own, for which Spark would call what they name."""
+    waiting = [values]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, dict):
+            if found.get("type") == "udt":
+                message = "a type of the user's own"
+                raise ValueError(message)
+            waiting += found.values()
+        elif isinstance(found, list):
+            waiting += found
+    return values
 
 
 def field_of_json(text: str) -> StructField:
@@ -89,10 +104,15 @@ def _reduced_type(found: object) -> Reduced | None:
 
     match found:
         case StructType():
-            return schema_of_json, (found.json(),)
+            return schema_of_json, (_written(found),)
         case StructField():
-            return field_of_json, (StructType([found]).json(),)
+            return field_of_json, (_written(StructType([found])),)
         case DataType():
-            return type_of_json, (StructType([StructField("", found)]).json(),)
+            return type_of_json, (_written(StructType([StructField("", found)])),)
         case _:
             return None
+
+
+def _written(schema: StructType) -> str:
+    """A schema as JSON, if that is read again."""
+    return json.dumps(_plain(schema.jsonValue()))
