@@ -46,8 +46,9 @@ _WINDOW_ARGUMENTS = dict.fromkeys(["row_number", "rank", "dense_rank", "percent_
 _WINDOW_ARGUMENTS |= {"nth_value": 2}
 _ORDERED, _WITHIN = ("listagg", "string_agg"), ("percentile_cont", "percentile_disc")
 _SPECIAL = {
-    "sequence": "whole numbers with a constant number of steps between them, as windows of HOP have them",
-    "array_sort": "the entries of a MAP that `map_entries` gives",
+    "sequence": "INT or BIGINT, and a constant between one and the next",
+    "array_sort": "an ARRAY of plain values, or the entries of a MAP that `map_entries` gives",
+    "sort_array": "an ARRAY of plain values, upwards or downwards by a constant",
 }
 _LEAST, _OPEN = 2, ", …"
 
@@ -70,15 +71,8 @@ def signatures(name: str, arity: int | None) -> set[Taken]:
 
 
 def asked(name: str, arity: int | None) -> str:
-    """The same in words; of a text in one case, which is no value, where it is compared."""
-    found = signatures(name, arity)
-    if not found and is_proven(lambda: proven(_compared(Call(name, (Reference("c0"),))), {"c0": "string"})):
-        return "STRING, where it is compared with a constant"
-    return _SPECIAL.get(name) or said(found) + (_OPEN if arity is None else "")
-
-
-def _compared(form: Form) -> Form:
-    return Call("=", (form, Constant("a", "string")))
+    """The same in words."""
+    return _SPECIAL.get(name) or said(signatures(name, arity)) + (_OPEN if arity is None else "")
 
 
 def _call(name: str, taken: Taken) -> tuple[Call, dict[str, Type | None]]:
@@ -135,7 +129,9 @@ def _functions() -> Iterator[str]:
     for name, arity in RULES:
         taken.setdefault(name, []).append(asked(name, arity))
     yield from _table(
-        "Functions and operators", "arguments", ((name, "; ".join(found)) for name, found in taken.items())
+        "Functions and operators",
+        "arguments",
+        ((name, "; ".join(dict.fromkeys(found))) for name, found in taken.items()),
     )
 
 
