@@ -63,7 +63,7 @@ def test_a_few_rows_start_nothing(started, tmp_path):
     assert started == []
 
 
-@pytest.mark.parametrize("count", [90, pytest.param(300, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("count", [150, pytest.param(300, marks=pytest.mark.extended)])
 def test_many_rows_are_found_without_java_all_the_same(started, tmp_path, count):
     put(tmp_path, [{"id": at, "x": "0" if at % 3 else "3"} for at in range(count)])
     with penstock.Pipeline(program(tmp_path), engine="native") as pipeline:
