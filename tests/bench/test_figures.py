@@ -83,7 +83,8 @@ def test_each_engine_may_have_its_own_bound_and_its_own_unit() -> None:
 
 def test_the_figures_have_more_memory_where_there_is_more(monkeypatch: pytest.MonkeyPatch) -> None:
     for gigabytes, wanted in ((19.9, "4g"), (20, "10g"), (24, "10g")):
-        monkeypatch.setattr("penstock.backends.native.memory.machine_memory", lambda size=gigabytes: int(size * (1 << 30)))
+        there = int(gigabytes * (1 << 30))
+        monkeypatch.setattr("penstock.backends.native.memory.machine_memory", lambda size=there: size)
         assert jvm_memory() == wanted
 
 

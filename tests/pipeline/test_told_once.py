@@ -2,6 +2,7 @@
 
 import errno
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -110,6 +111,11 @@ def test_an_output_may_be_given_the_step_until_it_takes_it(spark, tmp_path):
     assert [event.message for event in events if isinstance(event, OutputFailed)] == ["[Errno 28] no room"] * 2
 
 
+def changes(step):
+    """The changes of a step, by its number."""
+    return {"v": SimpleNamespace(delta=None, step=step)}
+
+
 class Taking:
     def __init__(self, failures=0):
         self.failures, self.taken = failures, []
@@ -118,7 +124,7 @@ class Taking:
         if self.failures:
             self.failures -= 1
             raise OSError(errno.ENOSPC, "no room")
-        self.taken.append(changes)
+        self.taken.append(changes["v"].step)
 
     def describe(self):
         return "taking"
@@ -127,7 +133,7 @@ class Taking:
 def test_later_steps_wait_behind_the_one_that_an_output_has_not_taken():
     slow, quick, outbox = Taking(failures=2), Taking(), Outbox()
     for step in (1, 2):
-        outbox.put([slow, quick], step, step)
+        outbox.put([slow, quick], step, changes(step))
         assert [output for output, _ in outbox.deliver()] == [slow]
     assert (slow.taken, quick.taken, outbox.is_empty) == ([], [1, 2], False)
     assert outbox.deliver() == []
@@ -136,7 +142,7 @@ def test_later_steps_wait_behind_the_one_that_an_output_has_not_taken():
 
 def test_an_output_of_the_same_name_takes_what_one_before_has_not():
     before, after, outbox = Taking(failures=1), Taking(), Outbox()
-    outbox.put([before], 1, 1)
+    outbox.put([before], 1, changes(1))
     outbox.deliver()
     outbox.opened_again([after], 1)
     outbox.deliver()

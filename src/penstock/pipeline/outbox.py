@@ -221,9 +221,9 @@ class Outbox:
         return list(failed.values()), done
 
     def _give(self, parcel: Parcel, done: dict[str, int]) -> None:
-        name = parcel.output.describe()
+        name, rows = parcel.output.describe(), parcel.rows
         reach("output.before")
         parcel.output.write(parcel.changes)
         reach("output.written")
         done[name] = parcel.step
-        self._rows[name] = self._rows.get(name, 0) + parcel.rows
+        self._rows[name] = self._rows.get(name, 0) + rows

@@ -220,8 +220,8 @@ format that only Spark has. A few calls depend on more than types; `explain` say
 STRUCTs of all these types, also within each other, are columns like others, and rows are ordered by them; what tells
 them apart is Spark's, such as `GROUP BY`, `DISTINCT`, a key of a join or `=`. A MAP is a value within an expression: as
 a column it is Spark's. Beside what is here, proven are `CASE`,
-fields of STRUCTs, `transform`, `filter` and `aggregate` with lambdas, literals, and `explode`, `posexplode` and `inline`; and all
-of it with times in UTC.
+fields of STRUCTs, `transform`, `filter` and `aggregate` with lambdas, literals, and `explode`, `posexplode` and
+`inline`; and all of it with times in UTC.
 
 Sketches and estimates are Spark's alone, such as `approx_count_distinct`, `percentile_approx` and `count_min_sketch`:
 their answers follow from how they are computed. `skewness` and `kurtosis` are as well, for their last digits.
