@@ -182,8 +182,12 @@ class Engine(Surface):
         return self.store
 
     def _asked(self, kind: str, texts: Sequence[str]) -> Sequence[int | None]:
-        """What Spark says of texts that the process cannot read, unless the program wants none of it."""
+        """The times that Spark reads in texts that the process cannot read, unless the program wants none of it."""
         return nobody(kind, texts) if self._alone else moments_of_texts(self.workspace.spark, kind, texts)
+
+    def set_clock(self, clock: datetime | None) -> None:
+        """Have it be at the clock of a snapshot."""
+        self.clock = self.workspace.clock = clock
 
     def close_store(self) -> None:
         """Have nothing lie in the process."""
@@ -214,7 +218,7 @@ class Engine(Surface):
     def take_over(self, found: Mapping[str, Any]) -> None:
         """Have the circuits of a snapshot at work."""
         self.installed, self._views, self._grown = found["installed"], found["views"], found["grown"]
-        self.clock = self.workspace.clock = found["clock"]
+        self.set_clock(found["clock"])
         if self.store is not None and found["names"] is not None:  # it had none: no operator worked in the process
             self.store.next_name = found["names"]
 

@@ -160,7 +160,7 @@ class _Moving:
         return owed if owed.is_empty() or not names else self._of_both(owed, answers, before, names)
 
     def _of_both(self, owed: Delta, answers: Delta, before: Delta, names: Sequence[str]) -> Delta:
-        """What is owed of keys that both know: of others the rows have been forgotten already, or the answers have."""
+        """The part of it that is owed of keys that both know: of others the rows, or answers, have been forgotten."""
         keys = ", ".join(map(quoted, names))
         both = f"(SELECT {keys} FROM {answers.view} INTERSECT SELECT {keys} FROM {before.view})"
         on = " AND ".join(f"__d.{quoted(name)} <=> __k.{quoted(name)}" for name in names)

@@ -105,7 +105,7 @@ class Outbox:
         return len(self._waiting)
 
     def progress(self) -> list[OutputProgress]:
-        """How far each output is that has been given something, or is to be; never waits."""
+        """The progress of each output that has been given something, or is to be; never waits."""
         waiting: dict[str, list[float]] = {name: [] for name in list(self._put)}
         for parcel in [*self._given, *self._waiting]:
             waiting.setdefault(parcel.output.describe(), []).append(parcel.since)

@@ -87,7 +87,7 @@ class _Line:
 
     @property
     def progress(self) -> OutputProgress:
-        """How far it is, whatever another thread does with it."""
+        """Its progress, whatever another thread does with it."""
         waiting = list(self.since.values())
         return OutputProgress(self.outlet.name, self.rows, len(waiting), min(waiting, default=None))
 
@@ -136,7 +136,7 @@ class Outlets:
         return [_fact(line) for line in self._lines.values()]
 
     def progress(self) -> list[OutputProgress]:
-        """How far each output is; never waits."""
+        """The progress of each output; never waits."""
         return [line.progress for line in list(self._lines.values())]
 
     @property

@@ -230,7 +230,7 @@ class Pipeline:
         return self._opened().outlets.facts()
 
     def output_progress(self) -> list[OutputProgress]:
-        """How far each output is now, declared or given to `run()`; never waits, and starts nothing."""
+        """The progress of each output, declared or given to `run()`; never waits, and starts nothing."""
         execution = self._execution
         return [] if execution is None else [*execution.outlets.progress(), *execution.outbox.progress()]
 

@@ -26,7 +26,7 @@ def move(state: State, wanted: Catalog, found: dict[str, Any], engine_before: st
     if engine_of(own["catalog"].settings) == engine_before:
         own["catalog"] = own["catalog"].with_setting(ENGINE, wanted.settings.get(ENGINE))
     catalog = own["catalog"]
-    engine.clock = engine.workspace.clock = parts["clock"]
+    engine.set_clock(parts["clock"])
     if engine.store is not None and parts["names"] is not None:
         engine.store.next_name = parts["names"]
     move_operators(engine, catalog, parts["installed"])

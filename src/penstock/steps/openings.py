@@ -1,4 +1,4 @@
-"""Who has made each step of a directory, by which two copies of it are told apart that are both at work.
+"""The openings of a directory that have made its steps, by which two copies of it are told apart that are both at work.
 
     <directory>/openings.json    {"format": 1, "openings": [[mark, first step], …]}
 

@@ -31,7 +31,7 @@ class Standing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OutputProgress:
-    """How far an output is: rows that it has taken of this process, and steps that it has still to take.
+    """The progress of an output: rows that it has taken of this process, and steps that it has still to take.
 
     The oldest of these has waited since then, in seconds since 1970; None if there are none.
     """
@@ -56,7 +56,7 @@ class Watched(Protocol):
         """The waterlines of the columns that have LATENESS or WATERMARK."""
 
     def output_progress(self) -> Sequence[OutputProgress]:
-        """How far each output is now, which a step that is under way may change; never waits."""
+        """The progress of each output, which a step that is under way may change; never waits."""
 
 
 @dataclass(frozen=True, slots=True)
