@@ -47,3 +47,9 @@ def test_other_rows_stand_in_the_place_of_a_changes():
     assert weighted(found) == [(1, 1)]
     assert whole.takes_back()
     assert not found.takes_back()
+
+
+def test_no_rows_of_nested_columns_in_no_piece_are_a_relation(spark):
+    kinds = pa.schema([("k", pa.string()), ("a", pa.list_(pa.int32())), ("s", pa.struct({"at": pa.timestamp("us")}))])
+    frame = Workspace(spark).given(pa.Table.from_batches([], schema=kinds))
+    assert (frame.columns, frame.collect()) == (["k", "a", "s"], [])

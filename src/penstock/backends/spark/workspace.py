@@ -216,6 +216,8 @@ class Workspace:
         """The rows of an Arrow table as a relation in the types that Arrow says."""
         from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - check starts without pyspark
 
+        if not rows.num_rows:
+            rows = rows.schema.empty_table()  # PySpark wants a piece, be it an empty one
         # Without it a TIMESTAMP_NTZ would be read in the session's time zone, which has hours twice or not at all.
         return self.spark.createDataFrame(rows, schema=from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
 
