@@ -51,7 +51,7 @@ class Keys:
         self._store.made(self._table, f"SELECT DISTINCT {self.names} FROM ({' UNION ALL '.join(parts)})")
         self._same = NULL_SAFE
         if known >= LARGE_STATE_ROWS:
-            self._same = equality(self._store, self._table, self.names.split(", "))
+            self._same = equality(self._store, self._table, self._columns)
         return self._table
 
     def among(self, side: int, relation: str, touched: str) -> str:
@@ -63,7 +63,11 @@ class Keys:
     @property
     def names(self) -> str:
         """The keys as a SELECT lists them."""
-        return ", ".join(f"__touched{place}" for place in range(len(self.texts[0])))
+        return ", ".join(self._columns)
+
+    @property
+    def _columns(self) -> list[str]:
+        return [f"__touched{place}" for place in range(len(self.texts[0]))]
 
     def listed(self, side: int) -> str:
         """The keys of the rows of one side, under their names."""
