@@ -12,7 +12,7 @@ from typing import assert_never
 
 from penstock.backends.native.comparing import directed_sort_key, key, require_compared, sort_key, sorted_by
 from penstock.backends.native.expressions.kinds import storage
-from penstock.backends.native.expressions.once import applied
+from penstock.backends.native.expressions.once import ordered
 from penstock.backends.native.lists import LISTS, Answer, SortedRows, sorted_rows
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.backends.native.raised import Failure, said
@@ -182,10 +182,7 @@ def _each_struct_once(asked: Asked) -> Proven:
             raise NotProvenError(what=f"{asked.function} of {kind}, among which are two zeros")
         require_compared(of)
     found = _list(asked, asked.value.text, (), f"{asked.value.text} IS NOT NULL")
-    pairs = applied(
-        "list_transform", found, lambda row: f"struct_pack(k := {sort_key([Proven(row, kind)])}, v := {row})"
-    )
-    return Proven(applied("list_transform", f"list_sort({pairs})", lambda pair: f"{pair}.v"), f"array<{kind}>")
+    return Proven(ordered(found, lambda row: sort_key([Proven(row, kind)])), f"array<{kind}>")
 
 
 def _joined_in_order(rows: SortedRows, asked: Asked, scalar: Reader) -> Proven:

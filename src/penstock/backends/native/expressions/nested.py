@@ -7,7 +7,7 @@ from collections.abc import Callable
 from penstock.backends.native.expressions.arithmetic import overflowed
 from penstock.backends.native.expressions.coercion import alike
 from penstock.backends.native.expressions.kinds import RANGE, common, storage
-from penstock.backends.native.expressions.once import applied, in_order, once, reduced
+from penstock.backends.native.expressions.once import applied, in_order, once, ordered, reduced
 from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant, whole_value
 from penstock.backends.native.proof import Proven, not_proven, quoted
 from penstock.backends.native.raised import Failure, said, text_literal
@@ -218,16 +218,13 @@ def _in_order(site: Site, direction: str) -> Proven:
         way, nulls = direction.split(" ", 1)
         return Proven(f"list_sort({array.text}, '{way}', '{nulls}')", array.type, array.raises)
 
-    def sorted_with_places(items: str) -> str:
-        def paired(pair: str) -> str:
-            value = f"CASE WHEN {pair}[1] = 0 THEN abs({pair}[1]) ELSE {pair}[1] END"
-            return f"struct_pack(k := create_sort_key({value}, '{direction}'), i := {pair}[2], v := {pair}[1])"
+    def sort_key(item: str) -> str:
+        return f"create_sort_key(CASE WHEN {item} = 0 THEN abs({item}) ELSE {item} END, '{direction}')"
 
-        pairs = applied("list_transform", f"list_zip({items}, range(len({items})))", paired)
-        found = applied("list_transform", f"list_sort({pairs})", lambda pair: f"{pair}.v")
-        return f"CASE WHEN {items} IS NOT NULL THEN {found} END"
+    def in_turn(items: str) -> str:
+        return f"CASE WHEN {items} IS NOT NULL THEN {ordered(items, sort_key)} END"
 
-    return Proven(once([array], sorted_with_places), array.type, array.raises)
+    return Proven(once([array], in_turn), array.type, array.raises)
 
 
 def _contains(site: Site) -> Proven:

@@ -40,6 +40,16 @@ def applied(function: str, values: str, body: Callable[[str], str]) -> str:
     return f"{function}({values}, lambda {parameter}: {made.replace(mark, parameter)})"
 
 
+def ordered(values: str, key: Callable[[str], str]) -> str:
+    """The elements of a list, which is not NULL, in the order of a key of each; equal ones stay in their order."""
+
+    def paired(pair: str) -> str:
+        return f"struct_pack(k := {key(f'{pair}[1]')}, i := {pair}[2], v := {pair}[1])"
+
+    pairs = applied("list_transform", f"list_zip({values}, range(len({values})))", paired)
+    return applied("list_transform", f"list_sort({pairs})", lambda pair: f"{pair}.v")
+
+
 def reduced(values: str, initial: str, body: Callable[[str, str], str]) -> str:
     """The elements of a list taken in one after the other, by a lambda of what there is and the next one."""
     marks = [f"\1once {next(_marks)}\1" for _ in range(2)]
