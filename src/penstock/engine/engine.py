@@ -27,10 +27,10 @@ from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.store import Store
 from penstock.backends.spark.batch import batch_frame, resolve_types, struct_of
 from penstock.backends.spark.change import Delta, all_own
-from penstock.backends.spark.moments import moments_of_texts
 from penstock.backends.spark.operators.arriving import ArrivedRunner, ArrivingRunner
 from penstock.backends.spark.operators.cleaned import CleanedRunner
 from penstock.backends.spark.operators.make import make_runner
+from penstock.backends.spark.telling import told
 from penstock.backends.spark.typed import SparkTyping
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
@@ -181,9 +181,9 @@ class Engine(Surface):
         self._limit = limit
         return self.store
 
-    def _asked(self, kind: str, texts: Sequence[str]) -> Sequence[int | None]:
-        """The times that Spark reads in texts that the process cannot read, unless the program wants none of it."""
-        return nobody(kind, texts) if self._alone else moments_of_texts(self.workspace.spark, kind, texts)
+    def _asked(self, kind: str, values: Sequence[Any]) -> Sequence[Any]:
+        """What Spark tells of values that the process cannot read or write, unless the program wants none of it."""
+        return nobody(kind, values) if self._alone else told(self.workspace.spark, kind, values)
 
     def set_clock(self, clock: datetime | None) -> None:
         """Have it be at the clock of a snapshot."""

@@ -13,8 +13,8 @@ from penstock.backends.native.expressions.kinds import storage
 from penstock.backends.native.functions import know_functions
 from penstock.backends.native.proof import NotProvenError, Proven
 from penstock.backends.native.scalars import proven
-from penstock.backends.spark.moments import moments_of_texts
 from penstock.backends.spark.raised import fragment_of, message_of
+from penstock.backends.spark.telling import told
 from penstock.circuit.raised import diagnosed
 from penstock.errors import PenstockError
 from penstock.plan.scalar import parsed
@@ -54,7 +54,7 @@ class Engines:
         self.frame.createOrReplaceTempView("given_rows")
         self.duck = duckdb.connect()
         self.duck.execute("SET disabled_optimizers = 'common_subplan'")
-        know_functions(self.duck, lambda kind, texts: moments_of_texts(spark, kind, texts))
+        know_functions(self.duck, lambda kind, texts: told(spark, kind, texts))
         rows.create(self.duck, table, self.types)
         self.said = Counter()
 

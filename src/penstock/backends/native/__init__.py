@@ -3,7 +3,7 @@
 | module       | what is in it                                                               |
 | ------------ | --------------------------------------------------------------------------- |
 | aggregates   | Spark's aggregates as DuckDB's, with their types and errors                 |
-| asked        | texts that only Spark can tell the time of, asked of it                     |
+| asked        | single values that only Spark can tell, asked of it                         |
 | collecting   | traces without what their operator may forget                               |
 | comparing    | values told apart and ordered: in keys, in ORDER BY, as a whole row         |
 | dialect      | DuckDB's SQL for the nodes of plans                                         |

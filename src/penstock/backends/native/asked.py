@@ -1,46 +1,52 @@
-"""Texts of times in zones that are named by their regions, which the process asks Spark about.
+"""Single values that the process asks Spark about, in the middle of a statement, which then needs a session.
 
     penstock_asked('timestamp', '2024-02-29 12:00:00 Europe/Paris')      microseconds since 1970
+    penstock_written('double', 1.0361e18)                                its text
 
-The hours that a region had, and has, are in the rules of Spark's Java; other libraries have others. So few texts name
-one that each is asked for by itself, in the middle of a statement, which then needs a session.
+The hours that a region had, and has, are in the rules of Spark's Java; other libraries have others. How many digits
+Java writes of a very large or very small number depends on its version. Such values are rare, so each is asked for by
+itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.circuit.raised import Raised
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ASKED = "penstock_asked"
-Ask = Callable[[str, Sequence[str]], Sequence[int | None]]
-"""For texts and the type that they are read as: their microseconds since 1970, None for a text that has none."""
+ASKED, WRITTEN = "penstock_asked", "penstock_written"
+Ask = Callable[[str, Sequence[Any]], Sequence[Any]]
+"""For texts and `timestamp` or `timestamp_ntz`, as which they are read: microseconds since 1970, or None for a text
+that has none. For numbers and `double`: their texts."""
 
 
 class NobodyToAskError(Exception):
     """There is no Spark that could tell; the message is what `circuit.raised` finds in DuckDB's error."""
 
 
-def nobody(kind: str, texts: Sequence[str]) -> Sequence[int | None]:
+def nobody(kind: str, values: Sequence[Any]) -> Sequence[Any]:
     """Refuse to tell."""
-    said = f"{texts[0]!r} names a zone by its region, and only Spark can tell a {kind.upper()} there"
+    if kind == "double":
+        said = f"Java's version decides how many digits of {values[0]!r} are written, and only Spark can tell its text"
+    else:
+        said = f"{values[0]!r} names a zone by its region, and only Spark can tell a {kind.upper()} there"
     raise NobodyToAskError(Raised("NOT_NATIVE", "0A000", said).told)
 
 
-def in_arrow(ask: Ask) -> Callable[[pa.ChunkedArray, pa.ChunkedArray], pa.Array]:
-    """The function over columns of Arrow, which asks for each text once."""
+def in_arrow(ask: Ask, gives: str) -> Callable[[pa.ChunkedArray, pa.ChunkedArray], pa.Array]:
+    """The function over columns of Arrow, which asks for each value once; `gives` is Arrow's type of the answers."""
 
-    def asked(kinds: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.Array:
+    def asked(kinds: pa.ChunkedArray, values: pa.ChunkedArray) -> pa.Array:
         import pyarrow as pa  # noqa: PLC0415 - 100 ms that `check` need not wait
 
-        given = texts.to_pylist()
+        given = values.to_pylist()
         (kind,) = set(kinds.to_pylist())
-        wanted = list(dict.fromkeys(text for text in given if text is not None))
+        wanted = list(dict.fromkeys(value for value in given if value is not None))
         told = dict(zip(wanted, ask(kind, wanted), strict=True)) if wanted else {}
-        return pa.array([None if text is None else told[text] for text in given], pa.int64())
+        return pa.array([None if value is None else told[value] for value in given], pa.type_for_alias(gives))
 
     return asked

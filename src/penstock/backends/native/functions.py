@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.backends.matching.function import MATCH, SETTLED, matches_in_arrow, settled_in_arrow
-from penstock.backends.native.asked import ASKED, Ask, nobody
+from penstock.backends.native.asked import ASKED, WRITTEN, Ask, nobody
 from penstock.backends.native.asked import in_arrow as asked_in_arrow
 from penstock.backends.native.letters import CAPITAL, SMALL, capital_in_arrow, small_in_arrow
 
@@ -23,7 +23,8 @@ def know_functions(connection: DuckDBPyConnection, ask: Ask = nobody) -> None:
     functions: tuple[tuple[str, Callable[..., Any], str], ...] = (
         (MATCH, matches_in_arrow, _MATCHES),
         (SETTLED, settled_in_arrow, "INTEGER"),
-        (ASKED, asked_in_arrow(ask), "BIGINT"),
+        (ASKED, asked_in_arrow(ask, "int64"), "BIGINT"),
+        (WRITTEN, asked_in_arrow(ask, "string"), "VARCHAR"),
         (SMALL, small_in_arrow, "VARCHAR"),
         (CAPITAL, capital_in_arrow, "VARCHAR"),
     )

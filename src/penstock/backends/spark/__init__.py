@@ -20,7 +20,7 @@
 | checkpoints  | rows evaluated on the executors, given back when nothing reads them        |
 | written      | rows on the executors as Parquet files of a snapshot, and back             |
 | remembered   | what operators remember, for a snapshot                                    |
-| moments      | times that texts tell, for the process                                     |
+| telling      | values that only Spark can tell, for the process                           |
 | names        | names of relations and columns in the text of queries                      |
 | shortcuts    | names and local rows with fewer calls to the JVM                           |
 | dialect      | Spark's SQL for the nodes of plans                                         |

@@ -12,6 +12,7 @@
 | decimals     | arithmetic of exact numbers                                                     |
 | digits       | digits of exact numbers                                                         |
 | formats      | times as `date_format` writes them                                              |
+| fractions    | a DOUBLE as text, in Java's notation                                            |
 | kinds        | Spark's types as DuckDB's, and types that values have together                  |
 | literals     | constants                                                                       |
 | moments      | texts read as times                                                             |

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.backends.native.expressions.digits import Digits, digits_of
+from penstock.backends.native.expressions.fractions import shortest, text_of_double
 from penstock.backends.native.expressions.kinds import RANGE, storage
 from penstock.backends.native.expressions.moments import moment_of_text
 from penstock.backends.native.expressions.numerals import Failing, exact_of_text, fraction_of_text
@@ -123,26 +124,8 @@ def _fraction_to_whole(wanted: Wanted) -> Attempt:
     if wanted.target == "bigint":  # the largest BIGINT is 2^63 as a DOUBLE, which Java turns into it again
         answer = f"CASE WHEN {text} >= CAST({most} AS DOUBLE) THEN {most} ELSE {answer} END"
     letter = "D" if wanted.source == "double" else ""
-    shown = f"{java_text(text)} || CASE WHEN isfinite({text}) THEN '{letter}' ELSE '' END"
+    shown = f"{shortest(text)} || CASE WHEN isfinite({text}) THEN '{letter}' ELSE '' END"
     return Attempt(answer, f"NOT ({inside})", _overflow(wanted, shown))
-
-
-def java_text(text: str) -> str:
-    """A DOUBLE or FLOAT from 100 on in Java's notation, for a message: `300.5`, `1.0E10`."""
-    sign, size = f"CASE WHEN {text} < 0 THEN '-' ELSE '' END", f"CAST(abs({text}) AS VARCHAR)"
-    return (
-        f"CASE WHEN isnan({text}) THEN 'NaN' ELSE {sign} ||"
-        f" CASE WHEN isinf({text}) THEN 'Infinity' WHEN abs({text}) < 1e7 THEN {size} ELSE {_scientific(size)} END END"
-    )
-
-
-def _scientific(size: str) -> str:
-    """`10000000000.0` or `1e+10` as `1.0E10`."""
-    written, mantissa = f"contains({size}, 'e')", f"split_part({size}, 'e', 1)"
-    digits = f"rtrim(replace({mantissa}, '.', ''), '0')"
-    exponent = f"CASE WHEN {written} THEN CAST(split_part({size}, '+', 2) AS INTEGER) ELSE strpos({size}, '.') - 2 END"
-    rest = f"CASE WHEN length({digits}) > 1 THEN substring({digits}, 2) ELSE '0' END"
-    return f"left({digits}, 1) || '.' || {rest} || 'E' || CAST({exponent} AS VARCHAR)"
 
 
 def _decimal_to_whole(wanted: Wanted) -> Attempt:
@@ -182,6 +165,12 @@ def _narrower_fraction(wanted: Wanted) -> Attempt:
     nearly = f"isfinite({text}) AND abs({text}) > 3.4028234663852886e38::DOUBLE"
     most = f"CASE WHEN {text} > 0 THEN 3.4028234663852886e38::FLOAT ELSE -3.4028234663852886e38::FLOAT END"
     return Attempt(f"CASE WHEN {large} THEN {finite} WHEN {nearly} THEN {most} ELSE {wanted.plain} END")
+
+
+def _written(wanted: Wanted) -> Attempt:
+    if wanted.source != "double":
+        not_proven(f"cast({wanted.source} as {wanted.target})")
+    return Attempt(text_of_double(wanted.text))
 
 
 def _is_not_zero(wanted: Wanted) -> Attempt:
@@ -274,6 +263,7 @@ _WAYS: Mapping[tuple[str, str], Way] = {
     ("fractional", "fractional"): _narrower_fraction,
     ("fractional", "whole"): _fraction_to_whole,
     ("fractional", "boolean"): _is_not_zero,
+    ("fractional", "string"): _written,
     ("decimal", "decimal"): _to_decimal,
     ("decimal", "whole"): _decimal_to_whole,
     ("decimal", "fractional"): _over_text,

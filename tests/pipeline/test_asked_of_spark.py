@@ -1,4 +1,4 @@
-"""Texts of times whose zone is named by its region: Spark is asked, when the first one comes and not before."""
+"""Single values that only Spark can tell: it is asked when the first one comes and not before."""
 
 from __future__ import annotations
 
@@ -41,3 +41,34 @@ def test_a_program_without_spark_says_that_it_cannot_tell():
         with pytest.raises(penstock.PenstockError, match=r"Europe/Paris.*only Spark can tell"):
             pipeline.step({"t": [(2, PARIS)]})
         assert rows(pipeline) == [(1, THERE)]
+
+
+NUMBERS = """
+CREATE TABLE t (k INT PRIMARY KEY, x DOUBLE);
+CREATE VIEW v AS SELECT k, 'x' || x AS told FROM t;
+"""
+
+
+@pytest.mark.spark
+def test_spark_is_asked_for_the_text_of_a_number_that_java_may_write_with_more_digits(spark):
+    opened = []
+    later = penstock.LaterSession(lambda: opened.append(spark) or spark)
+    with penstock.Pipeline(NUMBERS, spark=later) as pipeline:
+        pipeline.step({"t": [(1, 0.1), (2, 1e7), (3, -2.5e-7), (4, float("nan")), (5, -0.0), (6, None)]})
+        assert not opened
+        assert rows(pipeline) == [
+            (1, "x0.1"), (2, "x1.0E7"), (3, "x-2.5E-7"), (4, "xNaN"), (5, "x-0.0"), (6, None),
+        ]  # fmt: skip
+        pipeline.step({"t": [(7, 7.75050337447207e18), (8, 5e-324)]})
+        assert opened
+        assert pipeline.verify("v")
+        pipeline.step(sql="DELETE FROM t WHERE k = 7")
+        assert pipeline.verify("v")
+
+
+def test_a_program_without_spark_says_that_it_cannot_write_such_a_number():
+    with penstock.Pipeline(NUMBERS, engine="native") as pipeline:
+        pipeline.step({"t": [(1, 9007199254740991.0)]})
+        with pytest.raises(penstock.PenstockError, match=r"7\.75.*only Spark can tell"):
+            pipeline.step({"t": [(2, 7.75050337447207e18)]})
+        assert rows(pipeline) == [(1, "x9.007199254740991E15")]
