@@ -208,3 +208,21 @@ def test_a_view_with_lateness_has_no_past():
         found.step({"t": [click(1, "10:00")]})
         with pytest.raises(penstock.DataError, match="what it had let pass by then is not kept"):
             found.query("SELECT * FROM v AS OF STEP 1")
+
+
+@pytest.mark.parametrize("engine", ["native", pytest.param("spark", marks=pytest.mark.spark)])
+def test_a_view_that_has_no_rows_yet_has_none_though_its_stream_keeps_no_history(engine):
+    program = """
+    CREATE STREAM sale (customer INT) WITH ('history' = 'none');
+    CREATE TABLE customer (id INT PRIMARY KEY) WITH ('history' = 'none');
+    CREATE MATERIALIZED VIEW unserved AS
+        SELECT id FROM customer c WHERE NOT EXISTS (SELECT 1 FROM sale s WHERE s.customer = c.id);
+    CREATE VIEW plain AS SELECT id + 1 AS id FROM unserved;
+    """
+    with penstock.Pipeline(program, engine=engine) as pipeline:
+        pipeline.step({"sale": [(1,)], "customer": [(1,)]})
+        assert pipeline.query("SELECT * FROM unserved").rows == []
+        assert pipeline.query("SELECT * FROM plain").rows == []
+        assert pipeline.content("plain").rows == []
+        pipeline.step({"customer": [(2,)]})
+        assert pipeline.query("SELECT * FROM plain").rows == pipeline.content("plain").rows == [(3,)]

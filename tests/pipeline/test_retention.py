@@ -16,7 +16,7 @@ import penstock
 from penstock.backends.native.store import Store
 from penstock.errors import DataError, PenstockError, SqlError
 from penstock.pipeline.inspection import directory_facts
-from penstock.steps.events import Event, StateNotKept
+from penstock.steps.events import Event, StateNotKept, StateOfOtherCode
 
 PROGRAM = """
 SET state_seconds = '0';
@@ -90,11 +90,32 @@ def test_the_older_snapshot_is_taken_if_the_last_is_damaged(cut: Path) -> None:
     assert numbers(cut / "log" / "steps") == [11, 12]
 
 
-def other_code(folder: Path) -> dict[str, object]:
+def of_others(folder: Path, **other: object) -> None:
     for path in folder.glob("state/*/header.json"):
         header = json.loads(path.read_text())
-        header["origin"]["code"] = "0" * 24
+        header["origin"].update(other)
         path.write_text(json.dumps(header))
+
+
+def test_state_of_other_code_is_gone_on_from_if_it_has_the_same_form(cut: Path, tmp_path: Path) -> None:
+    of_others(cut, code="0" * 24, release="0.0.1")
+    assert [item.state for item in directory_facts(cut).snapshots] == ["usable", "usable"]
+    told: list[Event] = []
+    with (
+        opened(tmp_path / "whole", PROGRAM.replace("'recovery'", "'all'")) as whole,
+        opened(cut, on_event=told.append) as pipeline,
+    ):
+        stepped(whole, 1, 14)
+        stepped(pipeline, 11, 14)
+        assert answers(pipeline) == answers(whole)
+    (found,) = [item for item in told if isinstance(item, StateOfOtherCode)]
+    assert found.release == "0.0.1"
+    assert "the log is cut" in str(found)
+    assert numbers(cut / "state") == [13, 14]
+
+
+def other_form(folder: Path) -> dict[str, object]:
+    of_others(folder, code="0" * 24, form=0)
     return {}
 
 
@@ -102,7 +123,7 @@ def rebuilt(folder: Path) -> dict[str, object]:
     return {"rebuild": True}
 
 
-@pytest.mark.parametrize("happens", [other_code, rebuilt])
+@pytest.mark.parametrize("happens", [other_form, rebuilt])
 def test_what_cannot_be_made_again_is_refused_and_nothing_is_lost(
     cut: Path, tmp_path: Path, happens: Callable[[Path], dict[str, object]]
 ) -> None:
@@ -275,7 +296,7 @@ def test_a_snapshot_of_other_code_is_none_of_the_two(tmp_path: Path) -> None:
     folder = tmp_path / "dir"
     with opened(folder, PROGRAM.replace("'recovery'", "'all'")) as pipeline:
         stepped(pipeline, 1, 5)
-    other_code(folder)
+    of_others(folder, code="0" * 24)
     with opened(folder, PROGRAM.replace("'recovery'", "'all'")) as pipeline:
         pipeline.execute("SET log_retention = 'recovery'")
         stepped(pipeline, 6, 6)

@@ -19,6 +19,7 @@ from penstock.steps.events import (
     RunProgress,
     RunStarted,
     StateNotKept,
+    StateOfOtherCode,
     StepDone,
     StepRefused,
 )
@@ -55,7 +56,7 @@ class Progress:
                 self._say(f"{event.output} has not taken step {event.step}, trying again: {event.message}")
             case StateNotKept():
                 self._say(event.message)
-            case ColumnsAdded() | OutputAtLeastOnce() | QueriesEnded():
+            case ColumnsAdded() | OutputAtLeastOnce() | QueriesEnded() | StateOfOtherCode():
                 self._say(str(event))
             case StepRefused():
                 self._say(f"step refused ({event.code}): {event.message}")

@@ -18,7 +18,7 @@ from penstock.pipeline.inspection import dialect_of
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.recovery import program_record
 from penstock.steps.directory import lock_holder
-from penstock.steps.events import Event, QueriesEnded, StateNotKept
+from penstock.steps.events import Event, QueriesEnded, StateNotKept, StateOfOtherCode
 
 
 class Resting:
@@ -86,5 +86,5 @@ def resting(engine: EngineOptions, directory: Path) -> Iterator[Resting]:
 def _told(event: Event) -> None:
     if isinstance(event, StateNotKept):
         note(event.message)
-    elif isinstance(event, QueriesEnded):
+    elif isinstance(event, QueriesEnded | StateOfOtherCode):
         note(str(event))

@@ -67,6 +67,10 @@ class Answering:
         """Rows as FROM takes them."""
         return self.store.loaded([(column.name, stored(column.type)) for column in columns], [rows])
 
+    def nothing(self, columns: Iterable[Column]) -> str:
+        """No rows of these columns, as FROM takes them."""
+        return self.store.loaded([(column.name, stored(column.type)) for column in columns], ())
+
     def loaded_table(self, table: Table, pieces: Callable[[], Iterable[pa.Table]], *, cancels: bool) -> str:
         """The rows that the weighted ones of a table are, which come in pieces; each is one if none `cancels` another.
 

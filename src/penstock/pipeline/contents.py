@@ -85,7 +85,13 @@ class Contents:
         try:
             return self._here().maintained_rows(view)
         except NotProvenError:
-            return self._stored.view(view)
+            return self._maintained(view)
+
+    def _maintained(self, view: View) -> Relation | None:
+        """The same on Spark."""
+        if self._stored.is_empty(view):
+            return self._relations.empty_of(Table(view.name, view.columns))
+        return self._stored.view(view)
 
     @property
     def _relations(self) -> Relations:
@@ -126,7 +132,6 @@ class Contents:
 
     def view(self, view: View) -> Relation:
         """The rows of a view."""
-        stored = self._stored
         if view.kind == PASSED:
             return self._passed(view)
         if self.past is not None:
@@ -134,7 +139,9 @@ class Contents:
             return self.query(view.plan)
         if view.lateness:
             return self._filtered(view)
-        maintained = stored.view(view) if view.kind == "materialized" and not self.pending else None
+        if view.kind != "materialized" or self.pending:
+            return self.query(view.plan)
+        maintained = self._maintained(view)
         return self.query(view.plan) if maintained is None else maintained
 
     def _passed(self, view: View) -> Relation:

@@ -53,11 +53,11 @@ class ContentsHere:
 
     def maintained_rows(self, view: View) -> pa.Table | None:
         """The rows of a view as its changes add up; None if they are not kept."""
-        relation = self.stored.relation_of(view)
-        if relation is None:
+        relation, is_empty = self.stored.relation_of(view), self.stored.is_empty(view)
+        if relation is None and not is_empty:
             return None
         with self._answering.reading():
-            return self._answering.rows_of(relation, view.columns)
+            return self._answering.rows_of(relation or self._answering.nothing(view.columns), view.columns)
 
     def _relation(self, name: str) -> str:
         if name not in self._relations:
@@ -82,6 +82,8 @@ class ContentsHere:
             kept = self.stored.relation_of(view)
             if kept is not None:
                 return kept
+            if self.stored.is_empty(view):
+                return self._answering.nothing(view.columns)
         if view.lateness:
             not_proven(f"a view with LATENESS, {view.name}")
         return self._answering.relation_of(view.plan)

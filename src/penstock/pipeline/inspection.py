@@ -15,11 +15,11 @@ from penstock.outputs.names import view_name
 from penstock.pipeline.outbox import Taken
 from penstock.pipeline.parcels import ParcelFiles
 from penstock.pipeline.recovery import program_record
-from penstock.pipeline.retention import cut_of
+from penstock.pipeline.retention import cut_of, is_cut_log
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.steps.directory import DirectoryLock, lock_holder
 from penstock.steps.log import manifest_path
-from penstock.steps.origin import code_digest
+from penstock.steps.origin import FORM, code_digest
 from penstock.steps.recorded import recorded_step
 from penstock.steps.saved_positions import SavedPositions
 from penstock.steps.snapshots import Snapshot, snapshots_in
@@ -150,8 +150,10 @@ def _state_of(found: Snapshot, log: Path, origin: Mapping[str, Any]) -> str:
     if damage is not None:
         return damage
     if origin.get("code") != code_digest():
-        gone = cut_of(log).first > 1
-        return "written by other code: " + ("the log is cut, and cannot be" if gone else "the log is") + " made again"
+        if not is_cut_log(log):
+            return "written by other code: the log is made again"
+        if origin.get("form") != FORM:
+            return "written by other code, in another form: the log is cut, and cannot be made again"
     if not manifest_path(log, found.step).exists():
         return "the log does not have its step"
     return "usable"

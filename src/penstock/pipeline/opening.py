@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,13 +52,13 @@ from penstock.pipeline.execution import Execution, declaring
 from penstock.pipeline.outbox import Outbox, Taken
 from penstock.pipeline.outlets import Outlets
 from penstock.pipeline.recovery import ProgramRecord, Recovery, check_program, program_record, settle_program
-from penstock.pipeline.retention import check_reaches
+from penstock.pipeline.retention import check_reaches, is_cut_log
 from penstock.pipeline.session_queries import SessionQueries
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.standing_queries import StandingQueries
 from penstock.pipeline.supported import check_supported
 from penstock.steps.directory import directory_id
-from penstock.steps.events import Event, QueriesEnded, StateNotKept
+from penstock.steps.events import Event, QueriesEnded
 from penstock.steps.intake.inputs import Readers
 from penstock.steps.log import InputLog
 from penstock.steps.openings import Openings
@@ -237,7 +237,8 @@ class Opened:
         program_text = (record if known is None or self.anew else known).text  # whose layout may be another
         engine, place = engine_of(catalog.settings), self._place(catalog)
         origin = Origin.here(_settings(catalog), self.retain, engine, place, program_text)
-        snapshots = execution.snapshots = Snapshots(self.directory, origin, lambda text: self.tell(StateNotKept(text)))
+        is_cut = partial(is_cut_log, execution.stepper.log.folder)
+        snapshots = execution.snapshots = Snapshots(self.directory, origin, self.tell, is_cut=is_cut)
         execution.stepper.listen(lambda event, _: snapshots.worked(event.seconds))
         if known is None:
             check_reaches(execution.stepper.log.folder, 0)

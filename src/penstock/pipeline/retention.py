@@ -3,8 +3,8 @@
     <directory>/log/cut.json    the first step that is kept, and the positions in sources before it
 
 Two snapshots are kept then, and the steps behind the older of them, so that one may be damaged; of the steps before it
-only the rows that a table's history keeps. What no snapshot of this code stands for cannot be made again any more: an
-upgrade, or `--rebuild`, is refused with `LOG_GONE`.
+only the rows that a table's history keeps. What no snapshot stands for cannot be made again any more: an upgrade to a
+release whose state has another form, or `--rebuild`, is refused with `LOG_GONE`.
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ def cut_of(log: Path) -> Cut:
     facts = json.loads(path.read_text(encoding="utf-8"))
     check_format(path, facts["format"], FORMAT)
     return Cut(int(facts["first"]), SourcePositions(facts["sources"]), dict(facts["folders"]))
+
+
+def is_cut_log(log: Path) -> bool:
+    """True if the first steps are not there any more."""
+    return cut_of(log).first > 1
 
 
 def check_reaches(log: Path, step: int, unused: str = "") -> None:

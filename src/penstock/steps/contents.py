@@ -126,6 +126,10 @@ class Stored:
             not_proven(f"the content of {view.name}, which lies on Spark")
         return self.state.views.relation(name) if self.has_stepped(view) else None
 
+    def is_empty(self, view: View) -> bool:
+        """True for a view whose content is kept, and that has never had a row."""
+        return self.keeps(view) and self.has_stepped(view) and not self.state.views.has_changed(view.name.lower())
+
     def looked_up(self, view: View, keys: pa.Table) -> pa.Table | None:
         """The rows of a view that have the values of one of the keys; None where they have to be asked for."""
         return self.state.views.looked_up(view.name.lower(), _each_once(keys)) if self.has_stepped(view) else None

@@ -79,6 +79,20 @@ class StateNotKept(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StateOfOtherCode(Event):
+    """A log that is cut is gone on from by the state that other code has written, which has the same form."""
+
+    path: str
+    release: str
+
+    def __str__(self) -> str:
+        return (
+            f"the state in {self.path} was written by other code (release {self.release}) in the same form, and is"
+            " gone on from as it is: the log is cut, so that its steps cannot be made again"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnsAdded(Event):
     """Rows of a table's source have columns that it lacked, and it has them now, with their types."""
 

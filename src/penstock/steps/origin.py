@@ -14,7 +14,10 @@ from typing import Any
 import penstock
 from penstock.backends.libraries import LIBRARIES, PARSER
 
-_PORTABLE = ("release", "libraries", "engine", "place")  # in which state may differ that is gone on from
+# The form of state, as what code makes of it. It is raised with a change after which the code would not read what
+# other code has made before, or would mean something else by it (tests/steps/test_form_of_state.py).
+FORM = 1
+_PORTABLE = ("release", "form", "libraries", "engine", "place")  # in which state may differ that is gone on from
 # Of these nothing is remembered, and nothing of what is depends on them.
 APART = ("cli", "demo", "explain", "outputs", "relational", "sources", "testing", "watching")
 
@@ -24,11 +27,13 @@ class Origin:
     """The writer of a snapshot: `program` is a digest of what the directory began with, `place` that of operators.
 
     State is bound to the `code` that makes and reads it, whatever the release is called; it can be moved to another
-    engine or place, and read with other libraries.
+    engine or place, and read with other libraries. Where there is nothing else to go on from, state of the same `form`
+    is read that other code has made.
     """
 
     release: str
     code: str
+    form: int
     libraries: str
     parser: str
     settings: str
@@ -43,12 +48,28 @@ class Origin:
         told = ", ".join(f"{name} = {value}" for name, value in sorted(settings.items()))
         digest = blake2b(program.encode(), digest_size=12).hexdigest()
         return cls(
-            penstock.__version__, code_digest(), _libraries(), _version(PARSER), told, retain, engine, place, digest
+            penstock.__version__,
+            code_digest(),
+            FORM,
+            _libraries(),
+            _version(PARSER),
+            told,
+            retain,
+            engine,
+            place,
+            digest,
         )
 
-    def reads(self, other: Mapping[str, Any] | None) -> bool:
-        """True if what that one has written can be gone on from."""
-        return not self._apart(other, _PORTABLE)
+    def reads(self, other: Mapping[str, Any] | None, *, last_resort: bool = False) -> bool:
+        """True if what that one has written can be gone on from; as a `last_resort` also what other code has."""
+        return not self._apart(other, (*_PORTABLE, "code") if last_resort and self._alike(other) else _PORTABLE)
+
+    def is_of_other_code(self, other: Mapping[str, Any] | None) -> bool:
+        """True if other code has written it."""
+        return (other or {}).get("code") != self.code
+
+    def _alike(self, other: Mapping[str, Any] | None) -> bool:
+        return (other or {}).get("form") == self.form
 
     def is_elsewhere(self, other: Mapping[str, Any]) -> bool:
         """True if what that one has written is to be moved."""
@@ -66,6 +87,7 @@ class Origin:
         if "code" in names:
             same = others.get("release") == self.release
             told += ["other code" if same else f"release {others.get('release')!r}, here {self.release!r}"]
+            told += [] if self._alike(other) else [f"its state has form {others.get('form', 0)}, here {self.form}"]
         told += ["another program"] * ("program" in names)
         return f"it was written by {'; '.join(told) or 'another format'}"
 

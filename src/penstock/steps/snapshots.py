@@ -8,7 +8,8 @@
 
 A snapshot appears in one rename, and the one before it goes, or the one before that where two are kept. It is used only
 by the code that has written it, to its last byte, and only beside the log that it was written beside: anything else
-makes the steps of the log again, which gives the same. What works in another place than it did is `moving` there.
+makes the steps of the log again, which gives the same. Where the log is cut, and cannot be made again, one is used that
+other code has written in the same form (`origin.FORM`). What works in another place than it did is `moving` there.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from penstock.catalog.model import Catalog
 from penstock.errors import PenstockError, UnsupportedError
 from penstock.failpoints import reach
 from penstock.steps.durable import sync, write_atomically
+from penstock.steps.events import Event, StateNotKept, StateOfOtherCode
 from penstock.steps.moving import move
 from penstock.steps.origin import Origin
 from penstock.steps.pickled import dumped, loaded
@@ -94,13 +96,24 @@ def snapshots_in(directory: Path) -> Iterator[Snapshot]:
 
 
 class Snapshots:
-    """The snapshots of a directory; `tell` is told of one that cannot be written or read."""
+    """The snapshots of a directory; `tell` is told of one that cannot be written or read, or that other code wrote.
 
-    def __init__(self, directory: Path, origin: Origin, tell: Callable[[str], None]) -> None:
+    `is_cut` says whether its log is not whole any more.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        origin: Origin,
+        tell: Callable[[Event], None],
+        *,
+        is_cut: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.folder = directory / "state"
         self._directory = directory
         self._origin = origin
         self._tell = tell
+        self._is_cut = is_cut
         self._cost = 0.0  # seconds of the last one
         self._worked = 0.0  # seconds of steps since then
         self.last = 0  # the step of the last one, which is written or taken over
@@ -134,10 +147,10 @@ class Snapshots:
             self._put(state, more)
         except UnsupportedError as error:
             self.refused = str(error)
-            self._tell(f"no state is written, so going on will make the steps of the log again: {error}")
+            self._tell(StateNotKept(f"no state is written, so going on will make the steps of the log again: {error}"))
             return False
         except (PenstockError, OSError) as error:
-            self._tell(f"the state after step {state.number} is not written: {error}")
+            self._tell(StateNotKept(f"the state after step {state.number} is not written: {error}"))
             self._worked = 0.0  # it is tried again when as much has been done
             return False
         self._cost, self._worked, self.last = time.perf_counter() - began, 0.0, state.number
@@ -145,14 +158,17 @@ class Snapshots:
 
     def _own(self) -> list[Snapshot]:
         """The snapshots that this code can use, the latest first."""
-        return [item for item in snapshots_in(self._directory) if self._origin.reads(item.header.get("origin"))]
+        return [item for item in snapshots_in(self._directory) if self._reads(item)]
+
+    def _reads(self, found: Snapshot) -> bool:
+        return self._origin.reads(found.header.get("origin"), last_resort=self._is_cut())
 
     def cut(self, work: Callable[[Path, Sequence[Snapshot]], None]) -> None:
         """Have the directory without what no snapshot needs; what keeps it from that is told, and tried again."""
         try:
             work(self._directory, self._own())
         except (PenstockError, OSError) as error:
-            self._tell(f"the log is not cut: {error}")
+            self._tell(StateNotKept(f"the log is not cut: {error}"))
 
     def _put(self, state: State, more: Mapping[str, Any]) -> None:
         path = self.folder / f"{state.number:012}"
@@ -228,11 +244,15 @@ class Snapshots:
                 more, reason = self._taken_over(found, state, wanted)
                 if more is not None:
                     self.last = state.number
+                    if self._origin.is_of_other_code(found.header["origin"]):
+                        self._tell(StateOfOtherCode(str(found.path), str(found.header["origin"]["release"])))
                     return more
                 if found.damage() is not None:  # another error may be gone at the next opening
                     found.path.replace(self._free(found.path, _ASIDE))
             self.unused = str(reason)
-            self._tell(f"the state in {found.path} is not used, so steps of the log are made again: {reason}")
+            self._tell(
+                StateNotKept(f"the state in {found.path} is not used, so steps of the log are made again: {reason}")
+            )
         return None
 
     def _unusable(self, found: Snapshot, state: State) -> str | None:
@@ -240,7 +260,7 @@ class Snapshots:
         header = found.header
         if not header:
             return f"its {HEADER} cannot be read"
-        if header["format"] != FORMAT or not self._origin.reads(header.get("origin")):
+        if header["format"] != FORMAT or not self._reads(found):
             return self._origin.differs(header.get("origin"))
         manifest = state.log.manifest_of(found.step)
         if not manifest.exists() or digest_of(manifest) != header.get("manifest"):

@@ -203,6 +203,10 @@ class Views:
         """True if a view has had a step."""
         return name not in self._without_step
 
+    def has_changed(self, name: str) -> bool:
+        """True if there is a content of a view, which its first change has made."""
+        return name in self._contents
+
     def weighted(self, name: str) -> Relation | None:
         """The changes of a view so far, not added up; None if there were none, or they are not kept."""
         content = self._contents.get(name)

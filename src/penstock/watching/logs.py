@@ -17,6 +17,7 @@ from penstock.steps.events import (
     RunFinished,
     RunStarted,
     StateNotKept,
+    StateOfOtherCode,
     StepDone,
     StepRefused,
 )
@@ -53,6 +54,8 @@ class EventLog:
                 self._line("queries ended", _INFO, {"queries": dict(event.queries)})
             case StateNotKept():
                 self._line("state not kept", _WARNING, {"message": event.message})
+            case StateOfOtherCode():
+                self._line("state of other code", _WARNING, {"path": event.path, "release": event.release})
             case StepRefused():
                 self._line("step refused", _WARNING, {"code": event.code, "message": event.message})
             case _:

@@ -17,6 +17,7 @@ from penstock.steps.events import (
     RunFinished,
     RunStarted,
     StateNotKept,
+    StateOfOtherCode,
 )
 from penstock.steps.interrupts import interrupt_behind
 
@@ -119,7 +120,7 @@ def told(event: Event) -> None:
             note(f"{event.steps:,} step{'' if event.steps == 1 else 's'}, {event.rows:,} rows{rejected}")
         case StateNotKept(message=message):
             note(message)
-        case ColumnsAdded() | OutputAtLeastOnce() | QueriesEnded():
+        case ColumnsAdded() | OutputAtLeastOnce() | QueriesEnded() | StateOfOtherCode():
             note(str(event))
         case OutputFailed():
             note(f"{event.output} has not taken step {event.step}: {event.message}")
