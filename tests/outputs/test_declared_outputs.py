@@ -2,6 +2,7 @@
 
 import errno
 import json
+import threading
 import types
 
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from penstock.outputs.connectors import outlets_of
 from penstock.outputs.files import folder
 from penstock.outputs.forms import Form, formed
 from penstock.outputs.receiver import unreachable
+from penstock.pipeline import outlets
 from penstock.pipeline.outlets import Outlets
 from penstock.pipeline.parcels import ParcelFiles
 from penstock.pipeline.supported import check_supported
@@ -34,11 +36,14 @@ class Target:
         self.fails = []
         self.opened = 0
         self.lost_after_taking = False
+        self.gate = threading.Event()
+        self.gate.set()
 
     def taken(self):
         return max((step for step, _ in self.steps), default=0)
 
     def take(self, change):
+        self.gate.wait()
         if self.fails:
             raise self.fails.pop(0)
         self.steps.append((change.step, sorted(change.rows)))
@@ -290,6 +295,68 @@ def test_an_output_that_is_left_behind_keeps_its_steps(target):
         pipeline.step({"t": [("b", 1)]})
         (fact,) = pipeline.outputs()
     assert (fact.state, fact.waiting, fact.error) == ("refused", 2, "no such row")
+
+
+@pytest.fixture
+def slow(target, monkeypatch):
+    """The target, which takes nothing until its gate is open; the pipeline waits a moment for it."""
+    monkeypatch.setattr(outlets, "_PATIENCE", 0.05)
+    target.gate.clear()
+    yield target
+    target.gate.set()
+
+
+LEFT_BEHIND = f"CREATE VIEW v WITH ('connector' = 'memory', 'on_output_error' = 'continue') AS {SUMS};"
+
+
+def test_others_go_on_while_an_output_answers_slowly(slow, tmp_path):
+    files = f"CREATE VIEW w WITH ('connector' = 'files', 'path' = '{tmp_path}/w', 'form' = 'retract') AS {SUMS};"
+    with opened(T + LEFT_BEHIND + files, directory=tmp_path / "state") as pipeline:
+        for value in (1, 2, 3):
+            pipeline.step({"t": [("a", value)]})
+        facts = {fact.name: (fact.state, fact.step, fact.waiting) for fact in pipeline.outputs()}
+        assert facts == {"v": ("waiting", 0, 3), "w": ("up to date", 3, 0)}
+        slow.gate.set()
+        pipeline._opened().outlets.rest()
+        assert [(fact.state, fact.waiting) for fact in pipeline.outputs()] == [("up to date", 0)] * 2
+    assert [step for step, _ in slow.steps] == [1, 2, 3]
+    assert slow.opened == 1
+
+
+def test_a_pipeline_that_ends_waits_for_a_step_that_is_being_taken(slow, tmp_path):
+    with opened(T + LEFT_BEHIND, directory=tmp_path) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        threading.Timer(0.2, slow.gate.set).start()
+    assert [step for step, _ in slow.steps] == [1]
+    with opened(T + LEFT_BEHIND, directory=tmp_path) as pipeline:
+        pipeline.step({"t": [("a", 2)]})
+    assert [step for step, _ in slow.steps] == [1, 2]
+
+
+def test_what_a_slow_output_fails_with_is_told_and_tried_again(slow):
+    told = []
+    with opened(T + LEFT_BEHIND, on_event=told.append) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        slow.fails = [unreachable("the target", "it is down")]
+        slow.gate.set()
+        pipeline._opened().outlets.rest()
+        (fact,) = pipeline.outputs()
+        assert (fact.state, fact.waiting) == ("failing", 1)
+        assert [event.step for event in told if isinstance(event, OutputFailed)] == [1]
+        pipeline._opened().outlets._lines["v"].failure.again = 0
+        pipeline.step({"t": [("b", 1)]})
+    assert [step for step, _ in slow.steps] == [1, 2]
+
+
+def test_more_than_can_be_kept_for_a_slow_output_is_waited_for(slow, monkeypatch):
+    monkeypatch.setattr(outlets, "_MOST_WAITING", 2)
+    with opened(T + LEFT_BEHIND) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        pipeline.step({"t": [("b", 1)]})
+        threading.Timer(0.2, slow.gate.set).start()
+        pipeline.step({"t": [("c", 1)]})
+        (fact,) = pipeline.outputs()
+    assert (fact.waiting, [step for step, _ in slow.steps]) == (0, [1, 2, 3])
 
 
 def test_a_disk_that_is_full_when_a_step_is_noted_is_tried_again(target, tmp_path, monkeypatch):

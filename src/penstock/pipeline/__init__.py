@@ -25,6 +25,7 @@
 | `run` | the run loop: read, step, write, choose how much to take next |
 | `supervisor` | the run under way, on which thread, and what became of the last |
 | `outlets` | the outputs that a program declares, at work |
+| `aside` | work for which the pipeline waits a moment only |
 | `parcels` | what they have not taken yet, in the directory |
 | `session_queries` | which queries ended with the session that asked them |
 | `recovery` | a pipeline goes on from its directory |

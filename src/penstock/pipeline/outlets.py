@@ -6,6 +6,9 @@
 
 With a directory what an output has still to take lies there from before its step happens until it has been taken
 (`parcels`), so that a process that is killed loses nothing and gives nothing twice to a receiver that knows its steps.
+
+An output that others are not to wait for (`'on_output_error' = 'continue'`) is given its steps on a thread of its own,
+if it takes longer than a moment (`aside`). All else happens in the thread of the pipeline.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from penstock.backends.api import Workspace
 from penstock.catalog.model import Catalog, Table
@@ -25,6 +29,7 @@ from penstock.outputs.connectors import Outlet, outlets_of
 from penstock.outputs.declared import ON_ERROR, timeout_of
 from penstock.outputs.forms import Form
 from penstock.outputs.receiver import Owner, Receiver, Unreachable, in_use
+from penstock.pipeline.aside import Aside
 from penstock.pipeline.parcels import ParcelFiles, read_parcel
 from penstock.steps.change import Change
 from penstock.steps.events import Event, OutputAtLeastOnce, OutputFailed
@@ -32,6 +37,7 @@ from penstock.watching.watched import OutputProgress
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _MOST_WAITING = 10_000
+_PATIENCE = 0.5  # seconds for which the pipeline waits for an output that others are not to wait for
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,10 @@ class _Failure:
 
 @dataclass
 class _Line:
-    """One output at work, and what waits for it, oldest first; of each step since when, in seconds since 1970."""
+    """One output at work, and what waits for it, oldest first; of each step since when, in seconds since 1970.
+
+    While `aside` is busy, it has the receiver, and takes away what waits.
+    """
 
     outlet: Outlet
     receiver: Receiver | None = None
@@ -73,6 +82,10 @@ class _Line:
     rows: int = 0
     failure: _Failure | None = None
     is_unfinished: bool = False  # it was given steps, and letting go of it has failed since
+    aside: Aside = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.aside = Aside(f"penstock output {self.outlet.name}")
 
     @property
     def goes_on(self) -> bool:
@@ -299,6 +312,7 @@ class Outlets:
         """Let go of all receivers, so that what they have is finished; they are opened again when there is more."""
         with self._lock:
             for line in self._lines.values():
+                self._wait_for(line)
                 if line.receiver is None and line.is_unfinished:
                     self._opened(line)
                 receiver, line.receiver = line.receiver, None
@@ -307,20 +321,33 @@ class Outlets:
                     receiver.close()
                     line.is_unfinished = False
 
+    def _wait_for(self, line: _Line) -> None:
+        """Return when an output that others do not wait for has all that it takes now."""
+        line.aside.wait()
+        while line.goes_on and line.failure is None and line.waiting:
+            self._delivered(line)
+            line.aside.wait()
+
     def close(self) -> None:
         """Let go of all receivers, whatever they say."""
         with self._lock:
             _let_go(self._lines.values())
 
     def _delivered(self, line: _Line) -> float | None:
+        if line.aside.is_busy:
+            if len(line.waiting) > _MOST_WAITING:
+                line.aside.wait()
+            return None
         failure = line.failure
-        if not line.waiting or (failure is not None and failure.final):
+        if failure is not None and failure.final:
             self._check_kept(line)
             return None
         if failure is not None and self._seconds() < failure.again:
             return None if line.goes_on else failure.again - self._seconds()
         try:
-            self._hand_over(line)
+            line.aside.check()
+            if line.waiting and not self._handed_over(line):
+                return None
         except (Unreachable, OSError) as error:  # the latter also of what the directory notes of the output
             return self._failed(line, error)
         except Exception as error:
@@ -333,6 +360,13 @@ class Outlets:
             return None
         line.failure = None
         return None
+
+    def _handed_over(self, line: _Line) -> bool:
+        """True once it has all; False if it still takes, and others do not wait for it."""
+        if line.goes_on:
+            return line.aside.ended(partial(self._hand_over, line), _PATIENCE)
+        self._hand_over(line)
+        return True
 
     def _hand_over(self, line: _Line) -> None:
         receiver = line.receiver or self._opened(line)
@@ -440,6 +474,7 @@ def _replaced(line: _Line, outlet: Outlet) -> UnsupportedError:
 
 def _let_go(lines: Iterable[_Line]) -> None:
     for line in lines:
+        line.aside.wait()
         receiver, line.receiver = line.receiver, None
         if receiver is not None:
             with suppress(PenstockError, OSError):  # what was taken is safe; the rest is given again
