@@ -309,9 +309,11 @@ def slow(target, monkeypatch):
 LEFT_BEHIND = f"CREATE VIEW v WITH ('connector' = 'memory', 'on_output_error' = 'continue') AS {SUMS};"
 
 
-def test_others_go_on_while_an_output_answers_slowly(slow, tmp_path):
+@pytest.mark.parametrize("engine", ["native", pytest.param("spark", marks=pytest.mark.spark)])
+def test_others_go_on_while_an_output_answers_slowly(slow, tmp_path, engine):
     files = f"CREATE VIEW w WITH ('connector' = 'files', 'path' = '{tmp_path}/w', 'form' = 'retract') AS {SUMS};"
-    with opened(T + LEFT_BEHIND + files, directory=tmp_path / "state") as pipeline:
+    program = T + LEFT_BEHIND + files
+    with penstock.Pipeline(program, engine=engine, directory=tmp_path / "state") as pipeline:
         for value in (1, 2, 3):
             pipeline.step({"t": [("a", value)]})
         facts = {fact.name: (fact.state, fact.step, fact.waiting) for fact in pipeline.outputs()}
@@ -319,7 +321,11 @@ def test_others_go_on_while_an_output_answers_slowly(slow, tmp_path):
         slow.gate.set()
         pipeline._opened().outlets.rest()
         assert [(fact.state, fact.waiting) for fact in pipeline.outputs()] == [("up to date", 0)] * 2
-    assert [step for step, _ in slow.steps] == [1, 2, 3]
+    assert slow.steps == [
+        (1, [(1, ("a", 1))]),
+        (2, [(-1, ("a", 1)), (1, ("a", 3))]),
+        (3, [(-1, ("a", 3)), (1, ("a", 6))]),
+    ]
     assert slow.opened == 1
 
 
