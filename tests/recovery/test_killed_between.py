@@ -204,6 +204,18 @@ def test_a_receiver_is_given_each_row_once(kind: str, name: str, tmp_path: Path,
         assert again == (3 if name == "receiver.taken" else 0)
 
 
+@pytest.mark.parametrize("times", range(1, 8))
+def test_a_folder_has_each_row_once_whichever_of_its_files_is_being_written(
+    times: int, tmp_path: Path, service: Service
+) -> None:
+    """Its claim, its mark, a step that is staged and a file of steps are written one after the other."""
+    program = program_of(source_of("files", tmp_path, service), output_of("files", tmp_path, service))
+    code, _ = run(program, tmp_path, f"receiver.within:{times}")
+    assert code == -signal.SIGKILL, "the failpoint was not reached"
+    assert run(program, tmp_path)[0] == 0
+    assert given("files", tmp_path, service, []) == ROWS
+
+
 @pytest.mark.parametrize("name", OF_SOURCES)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_source_gives_each_row_once(kind: str, name: str, tmp_path: Path, service: Service) -> None:

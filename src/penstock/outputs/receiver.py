@@ -33,9 +33,12 @@ class Owner:
         return self.openings.mark(step) or ""
 
     def check_mark(self, step: int, mark: str | None, where: str) -> None:
-        """DataError for a step that a target has of this pipeline with another mark than is known here."""
+        """DataError for a step that a target has of this pipeline with another mark than is known here.
+
+        A target may keep the beginning of a mark, or none: it has steps of an earlier release.
+        """
         own = self.openings.mark(step)
-        if mark and own and mark != own:
+        if mark and own and not own.startswith(mark):
             message = f"{where} has step {step} from another copy of this pipeline's directory"
             hint = (
                 "two copies of a directory are one pipeline: end one of them, and go on with the other. To have two "

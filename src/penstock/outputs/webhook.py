@@ -1,10 +1,12 @@
 """The connector http as an output: each step is a POST to an address, with a key by which a repetition is known.
 
     CREATE VIEW alerts WITH ('connector' = 'http', 'url' = 'https://pager.example/hook') AS SELECT …
-    Idempotency-Key: 8f3a…/alerts/12        {"output": "alerts", "step": 12, "rows": [{"customer": "ann", "n": 7}]}
+    Idempotency-Key: 8f3a…/c07b…/alerts/12  {"output": "alerts", "step": 12, "rows": [{"customer": "ann", "n": 7}]}
 
-A receiver that honours the key has each step once; whether it does is not known here. What is 2xx has been taken; no
-answer, 408, 425, 429 and 5xx are tried again; anything else refuses the step. Redirections are not followed.
+The key is the pipeline, the mark of the opening that has made the step, the output and the step: the same whenever the
+step is sent again, and another for that of a copy of the directory. A receiver that honours it has each step once;
+whether it does is not known here. What is 2xx has been taken; no answer, 408, 425, 429 and 5xx are tried again;
+anything else refuses the step. Redirections are not followed.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def open_receiver(sink: Sink, form: Form, owner: Owner) -> Webhook:
     headers = headers_of(sink.properties, sink.what)
     key = places_of(sink, key_of(sink)) if sink.keys or form is Form.UPSERT else None
     secrets = frozenset(secret_values(sink.properties.values()))
-    return Webhook(url, target_of(sink), headers, form, key, owner.pipeline, secrets)
+    return Webhook(url, target_of(sink), headers, form, key, owner, secrets)
 
 
 @dataclass
@@ -75,7 +77,7 @@ class Webhook:
     headers: dict[str, str]
     form: Form
     key: tuple[int, ...] | None
-    pipeline: str
+    owner: Owner
     secrets: frozenset[str]
 
     def taken(self) -> int | None:
@@ -85,7 +87,7 @@ class Webhook:
     def take(self, change: Change) -> None:
         """Send a step; `Unreachable` if it is to be sent again."""
         body = self._body(change).encode("utf-8")
-        own = {"Content-Type": "application/json", "Idempotency-Key": f"{self.pipeline}/{change.view}/{change.step}"}
+        own = {"Content-Type": "application/json", "Idempotency-Key": self._once(change)}
         opener = urllib.request.build_opener(NoRedirect)
         try:
             request = urllib.request.Request(self.url, body, {**self.headers, **own}, method="POST")  # noqa: S310
@@ -103,6 +105,11 @@ class Webhook:
         except (OSError, HTTPException) as error:
             why = str(getattr(error, "reason", None) or error or type(error).__name__)
             raise unreachable(self.where, masked(why, self.secrets)) from None
+
+    def _once(self, change: Change) -> str:
+        """The key of a step; one from before there were marks has that which it had then."""
+        mark = self.owner.mark(change.step)
+        return "/".join([self.owner.pipeline, *([mark] if mark else []), change.view, str(change.step)])
 
     def _body(self, change: Change) -> str:
         rows = [self._row(change, done, row) for done, row in formed(change.rows, self.form, self.key)]

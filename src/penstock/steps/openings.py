@@ -40,6 +40,11 @@ class Openings:
             write_atomically(self._path, text)
         self._begun = True
 
+    @property
+    def present(self) -> str:
+        """The mark of the present opening."""
+        return self._mark
+
     def mark(self, step: int) -> str | None:
         """The mark of the opening that has made a step; None for one from before there were marks."""
         return next((mark for mark, first in reversed(self._found) if first <= step), None)

@@ -1,4 +1,8 @@
-"""A step as one commit of a Delta table, with the step's number as the version of an application."""
+"""A step as one commit of a Delta table, with the step's number as the version of an application.
+
+The mark of the step is the version of another application, as far as it goes into one. Two commits of the same
+applications exclude each other: the second is refused, and given again to whoever has looked.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from penstock.outputs.accepting import key_of
 from penstock.outputs.declared import replaces_others
 from penstock.outputs.forms import Form
 from penstock.outputs.lake.fitting import check_columns, schema_of
-from penstock.outputs.lake.rows import added, keyed
+from penstock.outputs.lake.rows import Keyed, added, keyed
 from penstock.outputs.receiver import Owner, in_use, refused, unreachable
 from penstock.outputs.sink import Sink
 from penstock.sources.delta.declared import PATH
@@ -23,6 +27,7 @@ from penstock.steps.change import Change
 
 _OWNER = "penstock.output"
 _GOES = "__goes"
+_DIGITS = 15  # those of a mark that a version, which is a BIGINT, has room for
 
 
 @dataclass
@@ -31,9 +36,20 @@ class DeltaReceiver:
 
     path: str
     sink: Sink
-    owner: str
+    writer: Owner
     key: tuple[str, ...]
     library: Any
+    _seen: int | None = None  # the version of the table behind which no other has written
+
+    @property
+    def owner(self) -> str:
+        """The application of the output, by which the table's log has its steps."""
+        return f"penstock/{self.writer.pipeline}/{self.sink.name}"
+
+    @property
+    def _marks(self) -> str:
+        """The application by which it has their marks."""
+        return f"penstock-mark/{self.writer.pipeline}/{self.sink.name}"
 
     @property
     def where(self) -> str:
@@ -41,40 +57,49 @@ class DeltaReceiver:
         return f"the Delta table {self.path}"
 
     def taken(self) -> int:
-        """The step that the table's log has of this output."""
+        """The step that the table's log has of this output; DataError if it is that of a copy of the directory."""
         with told(self.library, self.where):
             if not self.library.DeltaTable.is_deltatable(self.path):
                 return 0
-            return int(self.library.DeltaTable(self.path).transaction_version(self.owner) or 0)
+            return self._checked(self.library.DeltaTable(self.path))
+
+    def _checked(self, there: Any) -> int:
+        step = int(there.transaction_version(self.owner) or 0)
+        mark = there.transaction_version(self._marks)
+        self.writer.check_mark(step, f"{mark:0{_DIGITS}x}" if mark else None, self.where)
+        self._seen = there.version()
+        return step
 
     def take(self, change: Change) -> None:
-        """Commit a step with its number."""
+        """Commit a step with its number, unless the table has it."""
         with told(self.library, self.where):
-            if self.key:
-                self._merge(change)
+            found = keyed(change, self.key) if self.key else None
+            rows = added(change) if found is None else found.rows
+            there = self._there(rows.schema)
+            if there.version() != self._seen and change.step <= self._checked(there):
+                return
+            if found is None:
+                self._append(there, rows, change.step)
             else:
-                self._append(added(change), change.step)
+                self._merge(there, found, change.step)
+            self._seen = there.version()
 
     def _commit(self, step: int) -> Any:
-        done = self.library.Transaction(app_id=self.owner, version=step)
-        return self.library.CommitProperties(custom_metadata={"penstock.step": str(step)}, app_transactions=[done])
+        mark = int(self.writer.mark(step)[:_DIGITS] or "0", 16)
+        done = [self.library.Transaction(self.owner, step), self.library.Transaction(self._marks, mark)]
+        return self.library.CommitProperties(custom_metadata={"penstock.step": str(step)}, app_transactions=done)
 
-    def _append(self, rows: pa.Table, step: int) -> None:
-        there = self._there(rows.schema)
+    def _append(self, there: Any, rows: pa.Table, step: int) -> None:
         self.library.write_deltalake(there, _fitted(rows, there), mode="append", commit_properties=self._commit(step))
 
-    def _merge(self, change: Change) -> None:
-        found = keyed(change, self.key)
-        there = self._there(found.rows.schema)
+    def _merge(self, there: Any, found: Keyed, step: int) -> None:
         names = found.rows.column_names
         kept = _fitted(found.rows, there).append_column(_GOES, pa.array([False] * found.rows.num_rows))
         gone = _fitted(found.gone, there).append_column(_GOES, pa.array([True] * found.gone.num_rows))
         source = pa.concat_tables([kept, gone], promote_options="default")
         same = " AND ".join(f"t.{quoted(name)} IS NOT DISTINCT FROM s.{quoted(name)}" for name in self.key)
         values = {quoted(name): f"s.{quoted(name)}" for name in names}
-        merge = there.merge(
-            source, same, source_alias="s", target_alias="t", commit_properties=self._commit(change.step)
-        )
+        merge = there.merge(source, same, source_alias="s", target_alias="t", commit_properties=self._commit(step))
         merge = merge.when_matched_delete(f"s.{_GOES}").when_matched_update(values, f"NOT s.{_GOES}")
         merge.when_not_matched_insert(values, f"NOT s.{_GOES}").execute()
 
@@ -110,9 +135,7 @@ def opened(sink: Sink, form: Form, owner: Owner) -> DeltaReceiver:
     """The receiver; DataError for a table that another pipeline writes, or that has other columns."""
     library = package("deltalake", "the connector delta", "lake")
     path = PATH.value(sink).removeprefix("file://").rstrip("/")
-    receiver = DeltaReceiver(
-        path, sink, f"penstock/{owner.pipeline}/{sink.name}", key_of(sink) if form is Form.UPSERT else (), library
-    )
+    receiver = DeltaReceiver(path, sink, owner, key_of(sink) if form is Form.UPSERT else (), library)
     with told(library, receiver.where):
         if library.DeltaTable.is_deltatable(path):
             _claim(receiver)

@@ -2,11 +2,12 @@
 
     <path>/part-000000000040-000000000042.json    the rows of the steps 40 to 42, in the order of the steps
     <path>/_staged/000000000043.json              a step that waits for its file to be full
-    <path>/_penstock.json                         the pipeline and the output that write here
+    <path>/_penstock.json                         the pipeline and the output that write here, and who made the steps
 
 | module | what it does |
 | --- | --- |
 | `rendering` | a step's change as the bytes or rows of a file |
+| `claims` | whose a folder is, and who has made its steps |
 | `folder` | steps staged, files rolled, and what is found of them at opening |
 """
 
@@ -66,6 +67,8 @@ def open_receiver(sink: Sink, form: Form, owner: Owner) -> Folder:
     found = Folder(
         path,
         rendering_of(style, form, key),
+        owner,
+        sink.name,
         roll_steps=int(steps) if steps else None if size else 1,
         roll_bytes=int(size) if size else None,
     )

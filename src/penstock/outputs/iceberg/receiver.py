@@ -1,7 +1,10 @@
-"""A step as one commit of an Iceberg table, with the step's number among the table's properties.
+"""A step as one commit of an Iceberg table, with the step's number and its mark among the table's properties.
 
 Rows of keys that change are deleted and added again within the commit. Deleting rewrites the files that hold them (copy
 on write), so whoever follows the table needs no merge on read.
+
+A commit is not tried again on top of another's, as pyiceberg would: it may be that of a copy of the directory. The step
+is given again instead, to whoever has looked.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ from penstock.steps.change import Change
 
 _WHAT = "the connector iceberg"
 _OWNER = "penstock.output"
-_STEP = "penstock.step."
+_STEP, _MARK = "penstock.step.", "penstock.mark."
+_RETRIES = "commit.retry.num-retries"
 
 
 @dataclass
@@ -40,10 +44,15 @@ class IcebergReceiver:
 
     catalog: Any
     sink: Sink
-    owner: str
+    writer: Owner
     key: tuple[str, ...]
     where: str
     secrets: frozenset[str]
+
+    @property
+    def owner(self) -> str:
+        """The output as the table's properties name it."""
+        return f"{self.writer.pipeline}/{self.sink.name}"
 
     @property
     def name(self) -> str:
@@ -51,10 +60,16 @@ class IcebergReceiver:
         return TABLE.value(self.sink)
 
     def taken(self) -> int:
-        """The step that the table's properties have of this output."""
+        """The step that the table's properties have of this output; DataError if it is that of a copy."""
         with self.told():
             there = self.loaded()
-            return 0 if there is None else int(there.properties.get(_STEP + self.owner, 0))
+            return 0 if there is None else self.checked(there)
+
+    def checked(self, there: Any) -> int:
+        """The step that a table has of this output; DataError if a copy of the directory has written it."""
+        step = int(there.properties.get(_STEP + self.owner, 0))
+        self.writer.check_mark(step, there.properties.get(_MARK + self.owner), self.where)
+        return step
 
     def loaded(self) -> Any | None:
         """The table as it is now; None if there is none."""
@@ -70,20 +85,24 @@ class IcebergReceiver:
         return self.catalog.create_table(self.name, schema, properties={_OWNER: self.owner})
 
     def take(self, change: Change) -> None:
-        """Commit a step with its number."""
+        """Commit a step with its number, unless the table has it."""
         with self.told():
             if self.key:
                 rows, keys = keyed(change, self.key).rows, replaced(change, self.key)
             else:
                 rows, keys = added(change), None
             there = self.loaded() or self.made(rows.schema)
+            if change.step <= self.checked(there):
+                return
+            there.metadata.properties[_RETRIES] = "0"  # of this table as it was loaded, and no other
             with there.transaction() as commit:
                 if keys is not None and keys.num_rows and there.current_snapshot() is not None:
                     commit.delete(_any_of(keys), snapshot_properties=_said(change.step))
                 if rows.num_rows:
                     commit.append(_fitted(rows, there), snapshot_properties=_said(change.step))
                 reach("receiver.within")
-                commit.set_properties({_STEP + self.owner: str(change.step)})
+                said = {_STEP + self.owner: str(change.step), _MARK + self.owner: self.writer.mark(change.step)}
+                commit.set_properties(said)
 
     def close(self) -> None:
         """Each step has been committed."""
@@ -169,7 +188,7 @@ def opened(sink: Sink, form: Form, owner: Owner) -> IcebergReceiver:
     catalog = catalog_of(expanded_all(sink.properties, sink.what), sink.what, sink.span)
     key = key_of(sink) if form is Form.UPSERT else ()
     secrets = frozenset(secret_values(sink.properties.values()))
-    receiver = IcebergReceiver(catalog, sink, f"{owner.pipeline}/{sink.name}", key, target_of(sink), secrets)
+    receiver = IcebergReceiver(catalog, sink, owner, key, target_of(sink), secrets)
     with receiver.told():
         there = receiver.loaded()
         if there is not None:
