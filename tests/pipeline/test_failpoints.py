@@ -19,7 +19,7 @@ from penstock.failpoints import NAMES, VARIABLE
 PROGRAM = """
 CREATE TABLE t (id INT PRIMARY KEY, k INT, ts TIMESTAMP LATENESS INTERVAL 10 SECONDS);
 CREATE STREAM s (id INT, ts TIMESTAMP LATENESS INTERVAL 2 SECONDS)
-    WITH ('connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'history' = 'none');
+    WITH ('connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'history' = 'none', 'rows_per_step' = '4');
 CREATE TABLE copied (id INT);
 CREATE VIEW ids AS SELECT id, COUNT(*) AS n FROM t GROUP BY id;
 CREATE VIEW groups AS SELECT k, COUNT(*) AS n, MAX(id) AS m FROM t GROUP BY k;
@@ -34,8 +34,10 @@ DELETE FROM t WHERE id = 2;
 INSERT INTO t VALUES (4, 1, TIMESTAMP '2025-01-01 00:02:00');
 COMMIT;
 """
-# Those are reached by `penstock deploy`, and by tables of a database, which are killed in tests/services.
-ELSEWHERE = {"source.slot", "source.copied", *(name for name in NAMES if name.startswith("deploy."))}
+# Those are reached by `penstock deploy`, by tables of a database, and by outputs that a program declares, which are
+# killed in tests/deploying, tests/services and tests/recovery.
+_OF_OTHERS = ("deploy.", "outbox.", "receiver.")
+ELSEWHERE = {"source.slot", "source.copied", *(name for name in NAMES if name.startswith(_OF_OTHERS))}
 REACHED = [name for name in NAMES if name not in ELSEWHERE]
 DEFAULT = ("log.manifest",)
 
