@@ -319,7 +319,10 @@ def test_what_cannot_be_gone_on_from_says_why(monkeypatch: pytest.MonkeyPatch, t
         facts["origin"] |= {"code": "0" * 24, "release": "0.0.1", "form": 0}
         header.write_text(json.dumps(facts))
     with (
-        pytest.raises(DataError, match=r"no state can be used: it was written by release '0\.0\.1', here \S+; its state has form 0, here 1") as refused,
+        pytest.raises(
+            DataError,
+            match=r"no state can be used: it was written by release '0\.0\.1', here \S+; its state has form 0, here 1",
+        ) as refused,
         opened.by("native"),
     ):
         pass
