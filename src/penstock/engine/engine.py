@@ -182,7 +182,7 @@ class Engine(Surface):
         return self.store
 
     def _asked(self, kind: str, values: Sequence[Any]) -> Sequence[Any]:
-        """The answers of Spark for values that the process cannot read or write, unless the program wants none of it."""
+        """The answers of Spark for values that the process cannot read or write, unless the program wants none."""
         return nobody(kind, values) if self._alone else told(self.workspace.spark, kind, values)
 
     def set_clock(self, clock: datetime | None) -> None:
