@@ -35,7 +35,7 @@ def running(folder, program, *more, failpoint=None):
     return subprocess.Popen([*COMMAND, *arguments], env=environment(failpoint), stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.extended)])
 def test_the_program_that_it_had_goes_on_and_can_be_changed_then(tmp_path, times):
     (tmp_path / "in").mkdir()
     rows = "".join(json.dumps({"id": at, "k": at % 7}) + "\n" for at in range(ROWS))

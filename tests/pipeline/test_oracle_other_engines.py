@@ -101,7 +101,9 @@ def declared(views: Sequence[str]) -> str:
 
 
 @BOTH_LOGS
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "group", ["groups", *(pytest.param(name, marks=pytest.mark.extended) for name in GROUPS if name != "groups")]
+)
 def test_views_go_on_by_another_engine(
     group: str, retention: str, interpreting: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -125,7 +127,7 @@ def test_views_that_began_on_spark_go_on(
     compared(opened, list(random_steps(seed, 6)), ("spark", "auto"))
 
 
-WAITING = ("closed", "sessions", "versions")
+WAITING = ("sessions",)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def drawn(makers, count, seed):
 
 
 @pytest.mark.parametrize(
-    "count", [MANY // 5, *(pytest.param(MANY * many, marks=pytest.mark.extended) for many in (1, 20))]
+    "count", [MANY // 10, *(pytest.param(MANY * many, marks=pytest.mark.extended) for many in (1, 20))]
 )
 def test_texts_that_may_be_numbers(spark, interpreting, count):
     engines = Engines(spark, {"s": ("string", drawn(_NUMBERS, count, seed=count))}, most_said=30)
@@ -87,7 +87,9 @@ _MOMENTS = (
 )
 
 
-@pytest.mark.parametrize("count", [MANY, pytest.param(MANY * 20, marks=pytest.mark.extended)])
+@pytest.mark.parametrize(
+    "count", [MANY // 3, *(pytest.param(MANY * many, marks=pytest.mark.extended) for many in (1, 20))]
+)
 def test_texts_that_may_be_times(spark, interpreting, count):
     """Those without a day are of today, on both, unless the day ends between."""
     engines = Engines(spark, {"s": ("string", drawn(_MOMENTS, count, seed=count))}, most_said=30)

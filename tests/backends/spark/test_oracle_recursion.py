@@ -138,8 +138,8 @@ def opened(workspace: Workspace, program: str = PROGRAM) -> tuple[Engine, dict[s
 @pytest.mark.parametrize(
     ("memory_rows", "driver_rows", "compact"),
     [
-        pytest.param(20_000, 50_000, False, id="on the driver", marks=pytest.mark.extended),
-        pytest.param(8, 2, True, id="in between, compacted"),
+        pytest.param(20_000, 50_000, False, id="on the driver"),
+        pytest.param(8, 2, True, id="in between, compacted", marks=pytest.mark.extended),
     ],
 )
 @pytest.mark.both

@@ -89,6 +89,7 @@ spark.stop()
 """
 
 
+@pytest.mark.extended
 def test_a_session_is_silent_and_litters_nothing(tmp_path):
     done = subprocess.run([sys.executable, "-c", _PROGRAM], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
