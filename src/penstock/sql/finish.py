@@ -52,6 +52,7 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
             case exp.Anonymous() if node.name.upper() in _JOINED:
                 _one_distinct_value(node)
     tree = _counted_from_one(tree) if rules.counts_from_one else tree
+    tree = _with_json(tree, source, rules)
     tree = _with_functions(with_casts(tree, rules), source, rules)
     for select in tree.find_all(exp.Select) if rules.aliases_in_where else ():
         spread_aliases(select)
@@ -68,6 +69,22 @@ def _counted_from_one(tree: exp.Expression) -> exp.Expression:
         element.meta.update(node.meta)
         node.replace(element)
         tree = element if node is tree else tree
+    return tree
+
+
+def _with_json(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
+    """The tree with `x:a.b` in the dialect's meaning."""
+    rewrite = rules.json_at
+    if rewrite is None:
+        return tree
+    for node in reversed(list(tree.find_all(exp.JSONExtract))):
+        place = span_of(node)
+        found = rewrite(node)
+        found.meta.update(node.meta)
+        if place is not None:
+            found.meta[WRITTEN] = " ".join(source[place.start : place.end].split())
+        node.replace(found)
+        tree = found if node is tree else tree
     return tree
 
 
