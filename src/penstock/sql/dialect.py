@@ -74,7 +74,7 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser)
         "SUBSTR": lambda self: self._read_words("FROM", "FOR"),
         "OVERLAY": lambda self: self._read_words("PLACING", "FROM", "FOR"),
         "POSITION": lambda self: self._read_position(),
-        "JSON_VALUE": lambda self: self._read_json_value(),
+        **JsonValueParser.JSON_PARSERS,
         "CEIL": lambda self: self._read_rounding(exp.Ceil),
         "CEILING": lambda self: self._read_rounding(exp.Ceil),
         "FLOOR": lambda self: self._read_rounding(exp.Floor),
