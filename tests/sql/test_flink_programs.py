@@ -24,6 +24,24 @@ from penstock.sql.text import spark_sql
         ("JSON_VALUE(j, 'lax $.a')", "get_json_object(j, '$.a')"),
         ("JSON_VALUE(j, '$.a' NULL ON EMPTY NULL ON ERROR)", "get_json_object(j, '$.a')"),
         ("JSON_VALUE(j, '$.a' RETURNING INT)", "TRY_CAST(get_json_object(j, '$.a') AS INT)"),
+        (
+            "JSON_VALUE(j, '$.a' DEFAULT 'x' ON EMPTY)",
+            (
+                "CASE WHEN (get_json_object(j, '$.a')) IS NOT NULL THEN get_json_object(j, '$.a')"
+                " WHEN (get_json_object(j, '$')) IS NOT NULL THEN 'x' WHEN (j) IS NOT NULL THEN NULL END"
+            ),
+        ),
+        ("JSON_EXISTS(j, '$.a' FALSE ON ERROR)", "if((j) IS NULL, NULL, get_json_object(j, '$.a') IS NOT NULL)"),
+        ("JSON_OBJECT(ABSENT ON NULL)", "concat('{', concat_ws(','), '}')"),
+        (
+            "JSON_OBJECT(KEY 'k' VALUE JSON_ARRAY('a'))",
+            (
+                "concat('{', concat_ws(',', concat('\"k\"', ':',"
+                " coalesce(concat('[', concat_ws(',', '\"a\"'), ']'), 'null'))), '}')"
+            ),
+        ),
+        ("LISTAGG(s)", "listagg(s, ',')"),
+        ("LISTAGG(DISTINCT s, '-')", "listagg(DISTINCT s, '-')"),
         ("SHA384(s)", "sha2(s, 384)"),
         ("FROM_BASE64(s)", "CAST(unbase64(s) AS STRING)"),
         ("ROW(1, 'a')", "struct(1, 'a')"),
@@ -40,6 +58,8 @@ def test_a_function_in_sparks_words(written, spark):
         ("SPLIT_INDEX(s, ',')", "takes three arguments"),
         ("TO_TIMESTAMP_LTZ(n, 6)", "takes seconds or milliseconds"),
         ("JSON_VALUE(j, '$.a' ERROR ON ERROR)", "what fails is NULL"),
+        ("JSON_QUERY(j, '$.a' WITH WRAPPER)", "WITH is not supported"),
+        ("JSON_EXISTS(j, '$.a' TRUE ON ERROR)", "TRUE is not supported"),
         ("JSON_VALUE(j, path)", "a path that is written out"),
     ],
 )

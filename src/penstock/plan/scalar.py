@@ -104,7 +104,8 @@ class Scalar:
         if self.type == kind:
             return self
         tree = cast_to(self.tree.copy(), kind)
-        return Scalar(f"CAST({self.text} AS {kind.upper()})", tree, kind, self.nullable, self.span)
+        written = kind if "struct<" in kind else kind.upper()  # Spark gives fields the names that are written
+        return Scalar(f"CAST({self.text} AS {written})", tree, kind, self.nullable, self.span)
 
     def renamed(self, names: Mapping[str, str]) -> Scalar:
         """The same expression over renamed fields; a field not in `names` keeps its name."""

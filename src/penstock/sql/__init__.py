@@ -26,7 +26,7 @@
 | `points` | points of the past: AS OF and START AT at the end of a query |
 | `pipes` | `FROM t |> …` |
 | `tablefunctions` | TUMBLE, HOP, SESSION and others in FROM |
-| `jsonvalues` | the words behind the arguments of JSON_VALUE |
+| `jsonvalues` | the words behind the arguments of the JSON functions of standard SQL |
 | `matchclause` | MATCH_RECOGNIZE in FROM |
 | `rowpattern` | its pattern |
 | `types` | types in any dialect's spelling |

@@ -11,7 +11,7 @@ from penstock.catalog.model import Column, ComputedColumn, ForeignKey, Lateness
 from penstock.errors import Diagnostic, Span, UnsupportedError
 from penstock.sql.cursor import Cursor, is_name
 from penstock.sql.failure import ParseFailure
-from penstock.sql.sparktables import generated
+from penstock.sql.sparktables import compressed, generated
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import call_name
 
@@ -191,6 +191,12 @@ def _foreign(cursor: Cursor, column: Column, elements: Elements) -> Column | Non
     if cursor.peek() == "GENERATED":
         elements.idle.append(generated(cursor))
         return column
+    if cursor.peek() == "CODEC" and cursor.peek(1) == "(":
+        elements.idle.append(compressed(cursor))
+        return column
+    if cursor.peek() in {"ALIAS", "MATERIALIZED"}:
+        hint = f"{column.name} AS … is a column that is computed where it is read; SELECT * has it"
+        refuse(cursor, f"{cursor.peek()} columns", hint)
     if cursor.peek() == "AS":
         hint = f"leave the type out: {column.name} AS …; CAST(… AS {column.type.upper()}) there gives it one"
         refuse(cursor, "computed columns with a type", hint)

@@ -68,13 +68,13 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser)
         "CAST": lambda self: self._parse_cast(self.STRICT_CAST),
         "TRY_CAST": lambda self: self._parse_cast(False, safe=True),  # noqa: FBT003
         "SAFE_CAST": lambda self: self._parse_cast(False, safe=True),  # noqa: FBT003 - as Calcite and Feldera say
-        "EXTRACT": lambda self: self._parse_extract(),
+        "EXTRACT": lambda self: self._read_extract(),
         "TRIM": lambda self: self._read_trim(),
         "SUBSTRING": lambda self: self._read_words("FROM", "FOR"),
         "SUBSTR": lambda self: self._read_words("FROM", "FOR"),
         "OVERLAY": lambda self: self._read_words("PLACING", "FROM", "FOR"),
         "POSITION": lambda self: self._read_position(),
-        "JSON_VALUE": lambda self: self._read_json_value(),
+        **JsonValueParser.JSON_PARSERS,
         "CEIL": lambda self: self._read_rounding(exp.Ceil),
         "CEILING": lambda self: self._read_rounding(exp.Ceil),
         "FLOOR": lambda self: self._read_rounding(exp.Floor),
@@ -374,9 +374,22 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser)
         name = self._name_before_parenthesis()
         first = self._parse_bitwise()
         if self._match(TokenType.IN):
-            return exp.Anonymous(this=name, expressions=[first, self._parse_bitwise()])
+            found = exp.Anonymous(this=name, expressions=[first, self._parse_bitwise()])
+            found.meta["in"] = True
+            return found
         rest = self._parse_csv(self._parse_bitwise) if self._match(TokenType.COMMA) else []
         return exp.Anonymous(this=name, expressions=[first, *rest])
+
+    def _read_extract(self) -> Any:
+        """EXTRACT(unit FROM t); where a dialect has a function of that name, the same with commas is a call of it."""
+        if "EXTRACT" not in self.rules.rewrites:
+            return self._parse_extract()
+        name, index = self._name_before_parenthesis(), self._index
+        arguments = self._read_arguments()
+        if self._curr.token_type is not TokenType.FROM and len(arguments) > 1:
+            return exp.Anonymous(this=name, expressions=arguments)
+        self._retreat(index)
+        return self._parse_extract()
 
     def _read_trim(self) -> Any:
         name, index = self._name_before_parenthesis(), self._index

@@ -30,6 +30,7 @@ _UNITS = frozenset(
 # Functions whose first argument may be a unit, and how many arguments they have then.
 _UNIT_FIRST = frozenset(word_list("TIMESTAMPADD TIMESTAMPDIFF DATEADD DATEDIFF DATE_ADD DATE_DIFF"))
 _ARGUMENTS_WITH_UNIT = 3
+_JOINED = ("LISTAGG", "STRING_AGG")
 
 
 def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
@@ -48,7 +49,10 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _settle_frame(node)
             case exp.Div() if rules.wide_division:
                 _widen(node)
+            case exp.Anonymous() if node.name.upper() in _JOINED:
+                _one_distinct_value(node)
     tree = _counted_from_one(tree) if rules.counts_from_one else tree
+    tree = _with_json(tree, source, rules)
     tree = _with_functions(with_casts(tree, rules), source, rules)
     for select in tree.find_all(exp.Select) if rules.aliases_in_where else ():
         spread_aliases(select)
@@ -68,6 +72,22 @@ def _counted_from_one(tree: exp.Expression) -> exp.Expression:
     return tree
 
 
+def _with_json(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
+    """The tree with `x:a.b` in the dialect's meaning."""
+    rewrite = rules.json_at
+    if rewrite is None:
+        return tree
+    for node in reversed(list(tree.find_all(exp.JSONExtract))):
+        place = span_of(node)
+        found = rewrite(node)
+        found.meta.update(node.meta)
+        if place is not None:
+            found.meta[WRITTEN] = " ".join(source[place.start : place.end].split())
+        node.replace(found)
+        tree = found if node is tree else tree
+    return tree
+
+
 def _with_functions(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
     """The tree with the dialect's functions under Spark's names, inner ones first: an outer one may stand twice."""
     for node in reversed(list(tree.find_all(exp.Anonymous))):
@@ -83,6 +103,15 @@ def _limit_instead(fetch: exp.Fetch) -> None:
     options = fetch.args.get("limit_options")
     if options is None or not (options.args.get("percent") or options.args.get("with_ties")):
         fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
+
+
+def _one_distinct_value(call: exp.Anonymous) -> None:
+    """LISTAGG(DISTINCT x, '-') is of different x: what stands between them is no part of the values."""
+    distinct = call.expressions[0] if call.expressions else None
+    if isinstance(distinct, exp.Distinct) and len(distinct.expressions) > 1:
+        value, *between = distinct.expressions
+        distinct.set("expressions", [value])
+        call.set("expressions", [distinct, *between])
 
 
 def _widen(division: exp.Div) -> None:

@@ -25,7 +25,8 @@ class Rules:
     each row, `_tp_time`. With `wide_division` a literal with a point is a DOUBLE where it divides or is divided: a
     DECIMAL would have six digits behind the point. With `interval_differences` a unit may follow a difference of times,
     with `counts_from_one` the first element of an array is a[1], with `types_as_texts` a type may be a text, with
-    `aliases_in_where` a name of the SELECT list may stand in WHERE.
+    `aliases_in_where` a name of the SELECT list may stand in WHERE. `json_at` replaces `x:a.b`, which is
+    a part of a VARIANT in Spark.
     `idle_settings` are the beginnings of names of settings that SET takes and that have no meaning here.
     """
 
@@ -43,4 +44,5 @@ class Rules:
     interval_differences: bool = False
     types_as_texts: bool = False
     aliases_in_where: bool = False
+    json_at: Callable[[exp.JSONExtract], exp.Expression] | None = None
     idle_settings: tuple[str, ...] = ()

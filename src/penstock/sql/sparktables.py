@@ -224,6 +224,14 @@ def generated(cursor: Cursor) -> Diagnostic:
     return idle(cursor, start, "the column is as it comes in; compute it in a view over the table")
 
 
+def compressed(cursor: Cursor) -> Diagnostic:
+    """`CODEC(ZSTD(1))`, which says how values lie in the storage of Timeplus."""
+    start = cursor.index
+    cursor.expect("CODEC")
+    _parentheses(cursor)
+    return idle(cursor, start, "values are compressed as their storage does it")
+
+
 def described(found: SparkClauses, *, connected: bool) -> tuple[Properties, list[Diagnostic]]:
     """The properties of the table that the clauses state, and the warnings for what they say in vain.
 

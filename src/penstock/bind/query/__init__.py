@@ -4,6 +4,7 @@
 | --- | --- |
 | `clauses` | the clauses of one SELECT behind FROM and WHERE, bound |
 | `ctes` | WITH and WITH RECURSIVE: the context with what they declare |
+| `limited_groups` | LIMIT n BY c, which is a condition on the number of a row |
 | `one_select` | one SELECT: FROM, WHERE, GROUP BY, HAVING, OVER, QUALIFY, the SELECT list, DISTINCT, ORDER BY … LIMIT |
 | `output` | the rows of one SELECT as its list names them: DISTINCT, ORDER BY, LIMIT |
 | `recompute` | queries that no plan node expresses, left to Spark to recompute |

@@ -12,6 +12,7 @@ from penstock.bind.domain import NeedDomain
 from penstock.bind.from_.values import bind_values
 from penstock.bind.level import Context, Level
 from penstock.bind.query.ctes import with_ctes
+from penstock.bind.query.limited_groups import refuse_limit_by, with_limited_groups
 from penstock.bind.query.one_select import bind_select, refuse_emit
 from penstock.bind.query.recompute import recomputed
 from penstock.bind.query.set_operations import bind_set_operation
@@ -26,7 +27,7 @@ from penstock.sql.points import refuse_point
 def bind_whole_query(tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQuery:
     """A query in its context; what cannot be bound to nodes is recomputed, as narrowly as possible."""
     refuse_emit(tree)
-    tree = without_idle_settings(tree)
+    tree = with_limited_groups(without_idle_settings(tree))
     refuse_point(tree)
     if not context.arrival and asks_for_arrival(tree, context):
         context = replace(context, arrival=True)
@@ -61,6 +62,7 @@ def _bind(tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQ
 
 def _limited(tree: exp.Expression, bound: BoundQuery, context: Context, *, keep_order: bool) -> BoundQuery:
     """ORDER BY and LIMIT behind a set operation, VALUES or parentheses."""
+    refuse_limit_by(tree.args.get("limit"))
     limit = limit_of(tree)
     if limit is None and not (keep_order and tree.args.get("order") is not None):
         return bound

@@ -12,7 +12,7 @@ from penstock.bind.level import Level
 from penstock.bind.select.ordering import by_position
 from penstock.bind.time_windows.group_functions import group_keys
 from penstock.bind.time_windows.in_group_by import ends_of
-from penstock.sql.complaints import wrong
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.trees import aggregate_calls, bare, same
 
 
@@ -29,6 +29,9 @@ def grouping_of(select: exp.Select, names: list[str], items: list[exp.Expression
     group = select.args.get("group")
     if group is None:
         return None
+    if group.args.get("totals"):
+        hint = "GROUP BY GROUPING SETS ((k), ()) has a row of all rows"
+        raise unsupported(code="QUERY", message="GROUP BY … WITH TOTALS", place=group, hint=hint)
     if group.args.get("all"):
         keys = {same(tree): tree for tree in items if next(aggregate_calls(tree), None) is None}
         return Grouping(tuple(keys.values()))

@@ -13,6 +13,7 @@ from penstock.sql.rules import Rewrite
 from penstock.sql.text import span_of
 
 _MICROS = {"0": 1_000_000, "3": 1000}
+_JSON = "json"  # in the meta of a tree whose text is JSON
 _MILLISECONDS = exp.Literal.number(3)
 _WORDED = frozenset(".$|()*+?{}")  # of regular expressions, and themselves within [ ]
 _NOT_SAID = frozenset("[]^\\")
@@ -76,13 +77,106 @@ def _from_base64(tree: exp.Anonymous) -> exp.Expression:
     return exp.cast(call("unbase64", *tree.expressions), "string")
 
 
-def _json_value(tree: exp.Anonymous) -> exp.Expression:
-    """JSON_VALUE(text, path): the mode in front of the path changes nothing where errors are NULL."""
+def _json_at(tree: exp.Anonymous) -> exp.Expression:
+    """The value at a path of a JSON text, as a text; the mode in front of the path changes nothing."""
+    name = tree.name.upper()
     if len(tree.expressions) != len(("text", "path")) or not _is_text(tree.expressions[1]):
-        raise _refused(tree, "JSON_VALUE takes a text and a path that is written out", "JSON_VALUE(j, '$.a')")
+        raise _refused(tree, f"{name} takes a text and a path that is written out", f"{name}(j, '$.a')")
     text, path = tree.expressions
     plain = path.name.removeprefix("lax ").removeprefix("strict ").strip()
     return call("get_json_object", text, exp.Literal.string(plain))
+
+
+def _json_query(tree: exp.Anonymous) -> exp.Expression:
+    """JSON_QUERY(text, path): an object or an array, NULL where another value stands."""
+    found = _json_at(tree)
+    opens = [call("startswith", found.copy(), exp.Literal.string(sign)) for sign in "{["]
+    return call("if", exp.Or(this=opens[0], expression=opens[1]), found, exp.Null())
+
+
+def _json_exists(tree: exp.Anonymous) -> exp.Expression:
+    found = _json_at(tree)
+    there = exp.Not(this=exp.Is(this=found, expression=exp.Null()))
+    return call(
+        "if", exp.Is(this=exp.Paren(this=found.expressions[0].copy()), expression=exp.Null()), exp.Null(), there
+    )
+
+
+def _json_object(tree: exp.Anonymous) -> exp.Expression:
+    """JSON_OBJECT('k' VALUE v, …): with NULLs unless it is ABSENT ON NULL; what is JSON within it stays so."""
+    arguments = list(tree.expressions)
+    absent = bool(arguments) and isinstance(arguments[-1], exp.Var)
+    arguments = arguments[:-1] if absent else arguments
+    pieces = [_member(key, value, absent=absent) for key, value in zip(arguments[::2], arguments[1::2], strict=True)]
+    return _in_signs("{", pieces, "}")
+
+
+def _member(key: exp.Expression, value: exp.Expression, *, absent: bool) -> exp.Expression:
+    """`"k":v` as a text; NULL where a NULL is left out."""
+    text = _json_text(value) if absent else call("coalesce", _json_text(value), exp.Literal.string("null"))
+    return call("concat", _json_text(key), exp.Literal.string(":"), text)
+
+
+def _json_array(tree: exp.Anonymous) -> exp.Expression:
+    """JSON_ARRAY(v, …): without NULLs unless it is NULL ON NULL."""
+    arguments = list(tree.expressions)
+    nulls = bool(arguments) and isinstance(arguments[-1], exp.Var)
+    pieces = [_json_text(item) for item in (arguments[:-1] if nulls else arguments)]
+    return _in_signs(
+        "[", [call("coalesce", item, exp.Literal.string("null")) for item in pieces] if nulls else pieces, "]"
+    )
+
+
+def _in_signs(opening: str, pieces: list[exp.Expression], closing: str) -> exp.Expression:
+    found = call(
+        "concat",
+        exp.Literal.string(opening),
+        call("concat_ws", exp.Literal.string(","), *pieces),
+        exp.Literal.string(closing),
+    )
+    found.meta[_JSON] = True
+    return found
+
+
+def _json_text(value: exp.Expression) -> exp.Expression:
+    """A value as JSON, NULL for NULL: `{"v":value}` without what stands around the value."""
+    if _JSON in value.meta:
+        return value
+    if _is_text(value) and value.name.isascii() and value.name.replace(" ", "a").replace("_", "a").isalnum():
+        return exp.Literal.string(f'"{value.name}"')
+    keep = call("map", exp.Literal.string("ignoreNullFields"), exp.Literal.string("false"))
+    text = call("to_json", call("named_struct", exp.Literal.string("v"), value.copy()), keep)
+    bare = call(
+        "substring",
+        text,
+        exp.Literal.number(6),
+        exp.Sub(this=call("length", text.copy()), expression=exp.Literal.number(6)),
+    )
+    return call("if", exp.Is(this=exp.Paren(this=value), expression=exp.Null()), exp.Null(), bare)
+
+
+def _json_string(tree: exp.Anonymous) -> exp.Expression:
+    return _json_text(tree.expressions[0]) if len(tree.expressions) == 1 else tree
+
+
+def _listagg(tree: exp.Anonymous) -> exp.Expression:
+    """LISTAGG(x): a comma between values."""
+    between = [exp.Literal.string(",")] if len(tree.expressions) == 1 else []
+    return call("listagg", *tree.expressions, *between)
+
+
+def _convert_tz(tree: exp.Anonymous) -> exp.Expression:
+    """CONVERT_TZ('1970-01-01 00:00:00', 'UTC', 'Asia/Tokyo'): a text of a time, and the text of it elsewhere."""
+    if len(tree.expressions) != len(("text", "from", "to")):
+        raise _refused(tree, "CONVERT_TZ takes a text and two time zones", "CONVERT_TZ(t, 'UTC', 'Asia/Tokyo')")
+    text, *zones = tree.expressions
+    moved = call("convert_timezone", *zones, exp.cast(text, "timestamp_ntz"))
+    return call("date_format", moved, exp.Literal.string("yyyy-MM-dd HH:mm:ss"))
+
+
+def _matches(pattern: str) -> Rewrite:
+    """IS_DIGIT(x): all signs of a text that has some."""
+    return lambda tree: call("rlike", *tree.expressions, exp.Literal.string(pattern))
 
 
 FUNCTIONS: Mapping[str, Rewrite] = {
@@ -92,7 +186,17 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "SPLIT_INDEX": _split_index,
     "REGEXP_EXTRACT": _regexp_extract,
     "STR_TO_MAP": _str_to_map,
-    "JSON_VALUE": _json_value,
+    "JSON_VALUE": _json_at,
+    "JSON_QUERY": _json_query,
+    "JSON_EXISTS": _json_exists,
+    "JSON_OBJECT": _json_object,
+    "JSON_ARRAY": _json_array,
+    "JSON_STRING": _json_string,
+    "LISTAGG": _listagg,
+    "STRING_AGG": _listagg,
+    "CONVERT_TZ": _convert_tz,
+    "IS_ALPHA": _matches("^[A-Za-z]+$"),
+    "IS_DIGIT": _matches("^[0-9]+$"),
     "FROM_BASE64": _from_base64,
     **{f"SHA{bits}": _digest(bits) for bits in (224, 256, 384, 512)},
 }
@@ -104,4 +208,5 @@ NAMES: Mapping[str, str] = {
     "TO_BASE64": "base64",
     "ARRAY_REVERSE": "reverse",
     "ARRAY_CONCAT": "concat",
+    "MAP_UNION": "map_concat",
 }

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from penstock.sql.dialects.timeplus_aggregates import AGGREGATES
 from penstock.sql.dialects.timeplus_functions import FUNCTIONS, NAMES
-from penstock.sql.dialects.timeplus_texts import TEXTS
+from penstock.sql.dialects.timeplus_texts import TEXTS, json_at
 from penstock.sql.rules import Rules
 
 RULES = Rules(
@@ -40,4 +40,6 @@ RULES = Rules(
     event_times=True,
     aliases_in_where=True,
     types_as_texts=True,
+    counts_from_one=True,
+    json_at=json_at,
 )

@@ -109,17 +109,74 @@ _NUMBERS = {
     **{f"uint{bits}": kind for bits, kind in ((8, "smallint"), (16, "int"), (32, "bigint"), (64, "decimal(20,0)"))},
     "int": "int", "float": "double", "float32": "float", "float64": "double",
 }  # fmt: skip
-_KINDS = {**_NUMBERS, "string": "string", "bool": "boolean", "datetime": "timestamp", "datetime64": "timestamp"}
+_KINDS = {
+    **_NUMBERS,
+    "string": "string",
+    "bool": "boolean",
+    "datetime": "timestamp",
+    "datetime64": "timestamp",
+    "time": "timestamp",
+}
 _CASTS: Mapping[str, Rewrite] = {
     **{f"TO_{name.upper()}": _cast(kind) for name, kind in _KINDS.items()},
     **{f"TO_{name.upper()}_OR_NULL": _cast(kind, lenient=True) for name, kind in _KINDS.items()},
     **{f"TO_{name.upper()}_OR_ZERO": _cast(kind, lenient=True, zero=True) for name, kind in _NUMBERS.items()},
-    **{f"TO_DECIMAL{bits}": _decimal(precision) for bits, precision in ((32, 9), (64, 18), (128, 38))},
+    **{f"TO_DECIMAL{bits}": _decimal(precision) for bits, precision in ((32, 9), (64, 18), (128, 38), ("", 38))},
 }
 
 
 def _truncated(unit: str) -> Rewrite:
     return lambda tree: call("date_trunc", exp.Literal.string(unit), *tree.expressions[:1])
+
+
+def _date_sub(tree: exp.Anonymous) -> exp.Expression:
+    """date_sub(day, 1, t) and date_sub(t, 1d)."""
+    if len(tree.expressions) != _WITH_UNIT or (unit := _unit(tree.expressions[0])) is None:
+        return moved(exp.Sub, "date_sub")(tree)
+    return _later(unit, tree.expressions[2], exp.Neg(this=exp.Paren(this=tree.expressions[1])))
+
+
+def _later(unit: str, time: exp.Expression, number: exp.Expression) -> exp.Expression:
+    return call("timestampadd", exp.Var(this=unit), number, time)
+
+
+def _added(unit: str, *, back: bool = False) -> Rewrite:
+    """add_days(t, n), subtract_days(t, n)."""
+
+    def rewrite(tree: exp.Anonymous) -> exp.Expression:
+        if len(tree.expressions) != len(("t", "n")):
+            return tree
+        time, number = tree.expressions
+        return _later(unit, time, exp.Neg(this=exp.Paren(this=number)) if back else number)
+
+    return rewrite
+
+
+def _day_of_week(tree: exp.Anonymous) -> exp.Expression:
+    """Monday is 1, where Spark's weekday has 0."""
+    return exp.Paren(this=exp.Add(this=call("weekday", *tree.expressions), expression=exp.Literal.number(1)))
+
+
+def _written_in_digits(pattern: str) -> Rewrite:
+    """to_YYYYMM(t) is a number."""
+    return lambda tree: exp.cast(call("date_format", *tree.expressions, exp.Literal.string(pattern)), "bigint")
+
+
+def _earliest(_tree: exp.Anonymous) -> exp.Expression:
+    return exp.cast(exp.Literal.string("1970-01-01 00:00:00"), "timestamp")
+
+
+def _yesterday(_tree: exp.Anonymous) -> exp.Expression:
+    return call("date_sub", call("current_date"), exp.Literal.number(1))
+
+
+def _same(tree: exp.Anonymous) -> exp.Expression:
+    """The argument itself: every type has NULL, and none says how it is stored."""
+    return exp.Paren(this=tree.expressions[0]) if len(tree.expressions) == 1 else tree
+
+
+def _filtered(tree: exp.Anonymous) -> exp.Expression:
+    return call("filter", *reversed(tree.expressions))
 
 
 def _second_first(name: str) -> Rewrite:
@@ -184,8 +241,20 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "INT_DIV": _integer_division,
     "ARRAY_JOIN": _array_join,
     "DATE_ADD": moved(exp.Add, "date_add"),
-    "DATE_SUB": moved(exp.Sub, "date_sub"),
-    "TO_DAY_OF_WEEK": lambda tree: exp.Add(this=call("weekday", *tree.expressions), expression=exp.Literal.number(1)),
+    "DATE_SUB": _date_sub,
+    **{f"ADD_{unit}S": _added(unit) for unit in _STARTS},
+    **{f"SUBTRACT_{unit}S": _added(unit, back=True) for unit in _STARTS},
+    **dict.fromkeys(("TO_DAY_OF_WEEK", "TO_WEEKDAY", "WEEKDAY"), _day_of_week),
+    "TO_YYYYMM": _written_in_digits("yyyyMM"),
+    "TO_YYYYMMDD": _written_in_digits("yyyyMMdd"),
+    "TO_YYYYMMDDHHMMSS": _written_in_digits("yyyyMMddHHmmss"),
+    **dict.fromkeys(("EARLIEST_TIMESTAMP", "EARLIEST_TS"), _earliest),
+    "YESTERDAY": _yesterday,
+    **dict.fromkeys(("ASSUME_NOT_NULL", "TO_NULLABLE", "TO_LOW_CARDINALITY"), _same),
+    "ARRAY_FIRST": lambda tree: call("get", _filtered(tree), exp.Literal.number(0)),
+    "ARRAY_COUNT": lambda tree: call("size", _filtered(tree)),
+    "ARRAY_UNIQ": lambda tree: call("size", call("array_distinct", *tree.expressions)),
+    "ARRAY_WITH_CONSTANT": _second_first("array_repeat"),
     "TO_START_OF_INTERVAL": _start_of_interval,
     "BASE64_DECODE": lambda tree: exp.cast(call("unbase64", *tree.expressions), "string"),
     **{
@@ -231,5 +300,21 @@ NAMES: Mapping[str, str] = {
     "TO_HOUR": "hour",
     "TO_MINUTE": "minute",
     "TO_SECOND": "second",
+    "TO_DAY": "day",
     "TODAY": "current_date",
+    "TO_UNIX_TIMESTAMP64_MILLI": "unix_millis",
+    "TO_UNIX_TIMESTAMP64_MICRO": "unix_micros",
+    "FROM_UNIX_TIMESTAMP64_MILLI": "timestamp_millis",
+    "FROM_UNIX_TIMESTAMP64_MICRO": "timestamp_micros",
+    "TRIM_LEFT": "ltrim",
+    "TRIM_RIGHT": "rtrim",
+    "LEFT_PAD": "lpad",
+    "RIGHT_PAD": "rpad",
+    "MODULO": "mod",
+    "BIT_SHIFT_LEFT": "shiftleft",
+    "BIT_SHIFT_RIGHT": "shiftright",
+    "ARRAY_ELEMENT": "try_element_at",
+    "ARRAY_ZIP": "arrays_zip",
+    "MAP_CAST": "map",
+    "MAP_CONTAINS": "map_contains_key",
 }

@@ -107,7 +107,70 @@ def _step(key: exp.Expression) -> str | None:
     return f"[{int(key.name) - 1}]" if counted else None
 
 
+def json_at(found: exp.JSONExtract) -> exp.Expression:
+    """`x:a.b[1]` is what stands at a path of a JSON text, of a number its text; an array counts from 1."""
+    path = "$"
+    for part in found.expression.expressions[1:]:
+        match part:
+            case exp.JSONPathKey() if isinstance(part.this, str) and _KEY.fullmatch(part.this):
+                path += f"['{part.this}']"
+            case exp.JSONPathSubscript() if isinstance(part.this, int) and part.this > 0:
+                path += f"[{part.this - 1}]"
+            case _:
+                raise _wrong(found, "a path of a JSON text is of keys and of places, from 1 on", "x:a.b[1]")
+    return call("get_json_object", found.this, exp.Literal.string(path))
+
+
+def _at_a_path(tree: exp.Anonymous) -> exp.Expression:
+    """json_value(x, '$.a.b')."""
+    if len(tree.expressions) != _PAIR or _text_of(tree.expressions[1]) is None:
+        raise _wrong(tree, f"{tree.name.lower()} takes a text and a path in quotes", f"{tree.name.lower()}(x, '$.a')")
+    return call("get_json_object", *tree.expressions)
+
+
+def _is_there(tree: exp.Anonymous) -> exp.Expression:
+    """json_has(x, 'a', 'b'): something other than null stands there."""
+    return exp.Paren(this=exp.Not(this=exp.Is(this=_json(None)(tree), expression=exp.Null())))
+
+
+def _is_json(tree: exp.Anonymous) -> exp.Expression:
+    return exp.Paren(this=exp.Not(this=exp.Is(this=_whole(tree), expression=exp.Null())))
+
+
+def _whole(tree: exp.Anonymous) -> exp.Expression:
+    return call("get_json_object", *tree.expressions, exp.Literal.string("$"))
+
+
+def _json_list(tree: exp.Anonymous) -> exp.Expression:
+    """json_extract_array(x, 'a'): the elements as texts."""
+    found = _json(None)(tree) if len(tree.expressions) > 1 else _whole(tree)
+    return call("from_json", found, exp.Literal.string("array<string>"))
+
+
+def _position(tree: exp.Anonymous) -> exp.Expression:
+    """position(text, part), where Spark has the part first; position(part IN text) is the same in both."""
+    return (
+        tree if "in" in tree.meta else call("position", tree.expressions[1], tree.expressions[0], *tree.expressions[2:])
+    )
+
+
+def _extract(tree: exp.Anonymous) -> exp.Expression:
+    """extract(text, pattern): the first group of the pattern, all that matches if it has none; '' where none does."""
+    pattern = _text_of(tree.expressions[-1]) if len(tree.expressions) == _PAIR else None
+    groups = None if pattern is None else len(re.findall(r"(?<!\\)\((?!\?)", pattern))
+    if groups is None:
+        raise _wrong(tree, "extract takes a text and a pattern in quotes", "extract(x, 'id=([0-9]+)')")
+    return call("regexp_extract", *tree.expressions, exp.Literal.number(min(groups, 1)))
+
+
 TEXTS: Mapping[str, Rewrite] = {
+    "POSITION": _position,
+    "EXTRACT": _extract,
+    "JSON_VALUE": _at_a_path,
+    "JSON_QUERY": _at_a_path,
+    "JSON_HAS": _is_there,
+    "JSON_EXTRACT_ARRAY": _json_list,
+    "IS_VALID_JSON": _is_json,
     "SPLIT_BY_CHAR": _split(one_character=True),
     "SPLIT_BY_STRING": _split(one_character=False),
     "FORMAT_DATETIME": _format_datetime,

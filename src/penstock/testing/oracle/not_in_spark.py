@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import RowMatches, TableFunction
+from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls
 from penstock.testing.oracle.asof import rewrite_asof
@@ -43,6 +44,7 @@ def in_sparks_words(
         rewrite_versions(select, versions)
         rewrite_asof(select)
         rewrite_group_frames(select)
+        _by_number_in_group(select)
         if select.args.get("qualify") is not None:
             replacement = _without_qualify(select)
             tree = replacement if select is tree else (select.replace(replacement), tree)[1]
@@ -71,6 +73,31 @@ def _by_substreams(select: exp.Select) -> None:
     texts = {spark_sql(item) for item in listed}
     more = [key.copy() for key in keys if spark_sql(key) not in texts]
     select.set("group", exp.Group(expressions=[*(item.copy() for item in listed), *more]))
+
+
+def _by_number_in_group(select: exp.Select) -> None:
+    """LIMIT n BY k: `row_number() OVER (PARTITION BY k ORDER BY …) < n + 1`."""
+    limit = select.args.get("limit")
+    if limit is None or not limit.expressions:
+        return
+    items = [item.unalias() for item in select.expressions]
+    meant = {str(place): item for place, item in enumerate(items, 1)}
+    meant |= {name.alias: item for name, item in zip(select.expressions, items, strict=True) if name.alias}
+    said = [meant.get(key.name, key) if isinstance(key, exp.Column | exp.Literal) else key for key in limit.expressions]
+    keys = ", ".join(spark_sql(key) for key in said)
+    order = select.args.get("order")
+    sorting = ", ".join(_sorted_by(item, meant) for item in order.expressions) if order is not None else keys
+    number = parse_expression(
+        f"row_number() OVER (PARTITION BY {keys} ORDER BY {sorting}) < {limit.expression.name} + 1"
+    )
+    select.set("qualify", exp.Qualify(this=number))
+    select.set("limit", None)
+
+
+def _sorted_by(item: exp.Expression, meant: Mapping[str, exp.Expression]) -> str:
+    copy = item.copy()
+    copy.set("this", meant.get(item.this.name, item.this).copy())
+    return spark_sql(copy)
 
 
 def _without_qualify(select: exp.Select) -> exp.Select:
