@@ -104,7 +104,8 @@ class Scalar:
         if self.type == kind:
             return self
         tree = cast_to(self.tree.copy(), kind)
-        return Scalar(f"CAST({self.text} AS {kind.upper()})", tree, kind, self.nullable, self.span)
+        written = kind if "struct<" in kind else kind.upper()  # the names of fields stay as they are
+        return Scalar(f"CAST({self.text} AS {written})", tree, kind, self.nullable, self.span)
 
     def renamed(self, names: Mapping[str, str]) -> Scalar:
         """The same expression over renamed fields; a field not in `names` keeps its name."""
