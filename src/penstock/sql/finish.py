@@ -15,6 +15,7 @@ from penstock.sql.points import POINT
 from penstock.sql.rules import Rules
 from penstock.sql.text import span_of
 from penstock.sql.texttypes import with_casts
+from penstock.sql.trees import data_type
 
 _PARAMETER = "a program has no parameters"
 _WRITE = "write the value itself"
@@ -46,9 +47,12 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _limit_instead(node)
             case exp.WindowSpec():
                 _settle_frame(node)
+            case exp.Values() if rules.spreads_rows:
+                _spread_rows(node, source)
             case exp.Div() if rules.wide_division:
                 _widen(node)
     tree = _counted_from_one(tree) if rules.counts_from_one else tree
+    tree = _with_parts(tree, rules) if rules.parts else tree
     tree = _with_functions(with_casts(tree, rules), source, rules)
     for select in tree.find_all(exp.Select) if rules.aliases_in_where else ():
         spread_aliases(select)
@@ -59,12 +63,30 @@ def _counted_from_one(tree: exp.Expression) -> exp.Expression:
     """The tree with a[1] as the first element of a, NULL where there is none; a key in quotes is one of a map."""
     for node in reversed(list(tree.find_all(exp.Bracket))):
         place = node.expressions[0] if len(node.expressions) == 1 else None
+        if isinstance(place, exp.Anonymous) and place.name.upper() == "SAFE_OFFSET" and len(place.expressions) == 1:
+            element = exp.Anonymous(this="get", expressions=[node.this, *place.expressions])
+            element.meta.update(node.meta)
+            node.replace(element)
+            tree = element if node is tree else tree
+            continue
         if place is None or isinstance(place, exp.Slice) or (isinstance(place, exp.Literal) and place.is_string):
             continue
         element = exp.Anonymous(this="try_element_at", expressions=[node.this, place])
         element.meta.update(node.meta)
         node.replace(element)
         tree = element if node is tree else tree
+    return tree
+
+
+def _with_parts(tree: exp.Expression, rules: Rules) -> exp.Expression:
+    """The tree with EXTRACT of the units that the dialect counts in another way than Spark."""
+    for node in reversed(list(tree.find_all(exp.Extract))):
+        rewrite = rules.parts.get(node.name.upper())
+        if rewrite is not None:
+            part = rewrite(node)
+            part.meta.update(node.meta)
+            node.replace(part)
+            tree = part if node is tree else tree
     return tree
 
 
@@ -83,6 +105,15 @@ def _limit_instead(fetch: exp.Fetch) -> None:
     options = fetch.args.get("limit_options")
     if options is None or not (options.args.get("percent") or options.args.get("with_ties")):
         fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
+
+
+def _spread_rows(values: exp.Values, source: str) -> None:
+    """VALUES ROW(1, 'a') is the row (1, 'a'); in parentheses it is a row with one value."""
+    for row in values.expressions:
+        alone = row.expressions[0] if isinstance(row, exp.Tuple) and len(row.expressions) == 1 else row
+        place = span_of(alone) if isinstance(alone, exp.Anonymous) and alone.name.upper() == "ROW" else None
+        if place is not None and not source[: place.start].rstrip().endswith("("):
+            row.replace(exp.Tuple(expressions=alone.expressions))
 
 
 def _widen(division: exp.Div) -> None:
@@ -105,6 +136,11 @@ def _function(call: exp.Anonymous, source: str, rules: Rules) -> exp.Expression:
     name = call.name.upper()
     if name in _UNIT_FIRST and len(call.expressions) == _ARGUMENTS_WITH_UNIT:
         _unit_argument(call)
+    if (kind := rules.declared.get(name.lower())) is not None and kind.startswith("struct<"):
+        made = exp.Anonymous(this="struct", expressions=call.expressions)
+        value = exp.Cast(this=made, to=data_type(kind))
+        value.meta.update(call.meta)
+        return value
     if rewrite := rules.rewrites.get(name):
         place = span_of(call)
         replaced = rewrite(call)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from penstock.sql.dialects.parts_of_time import PARTS
 from penstock.sql.rules import Rules
 
 RULES = Rules(
     "calcite",
     functions=MappingProxyType({"CARDINALITY": "size", "COLLECT": "collect_list", "ROW": "struct"}),
+    parts=MappingProxyType(dict(PARTS)),
     double_quoted_names=True,
     bracket_constructors=True,
     counts_from_one=True,
+    spreads_rows=True,
+    rounds_dates=True,
     wide_division=True,
     interval_differences=True,
 )

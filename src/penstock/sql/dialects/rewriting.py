@@ -6,6 +6,9 @@ from sqlglot import exp
 
 from penstock.sql.rules import Rewrite
 
+_WORDED = frozenset(".$|()*+?{}")  # of regular expressions, and themselves within [ ]
+_NOT_SAID = frozenset("[]^\\")
+
 
 def call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
     """A call of a Spark function."""
@@ -18,6 +21,18 @@ def truncate(tree: exp.Anonymous) -> exp.Expression:
         return tree
     time, unit = tree.expressions
     return call("date_trunc", exp.Literal.string(unit.name.upper()), time)
+
+
+def bare_unit(tree: exp.Expression | None) -> str | None:
+    """A unit of time that is written as a word, in capitals."""
+    return tree.name.upper() if isinstance(tree, exp.Column | exp.Var) else None
+
+
+def pattern_of(separator: exp.Expression) -> str | None:
+    """The regular expression that finds a text that is written out; None for any other value, and for some signs."""
+    if not isinstance(separator, exp.Literal) or not separator.is_string or _NOT_SAID & set(separator.name):
+        return None
+    return "".join(f"[{sign}]" if sign in _WORDED else sign for sign in separator.name)
 
 
 def moved(kind: type[exp.Binary], name: str) -> Rewrite:
