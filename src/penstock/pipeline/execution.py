@@ -657,7 +657,7 @@ class Execution:
             return contents.answered(plan)
 
         try:
-            return Answer(self.engine.relations, self._spark(lambda: self._released(answered)))
+            return Answer(self.engine.relations, self._spark(lambda: self._released(answered)), self._spark)
         except PenstockError as error:
             raise error.with_place(self._without_history(tree, sufficient)) from error.__cause__
 
@@ -699,7 +699,7 @@ class Execution:
             kept = self._contents().maintained_rows(view)
             if kept is not None:
                 self.engine.left()
-                return Answer(self.engine.relations, kept)
+                return Answer(self.engine.relations, kept, self._spark)
         return self.query(f"SELECT * FROM `{name}`")
 
     def _released(self, work: Callable[[], Found]) -> Found:
