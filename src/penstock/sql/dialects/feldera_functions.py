@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import Diagnostic
-from penstock.sql.dialects.rewriting import bare_unit, call, copied, moved, pattern_of, truncate
+from penstock.sql.dialects.rewriting import bare_unit, call, copied, cut_off, moved, pattern_of, truncate
 from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rewrite
 from penstock.sql.text import span_of
@@ -101,18 +101,6 @@ def _log(tree: exp.Anonymous) -> exp.Expression:
     return call("log", *reversed(tree.expressions))
 
 
-def _cut(tree: exp.Anonymous) -> exp.Expression:
-    """TRUNC(x), TRUNC(x, 2): digits are cut off, towards zero; TRUNC(d, 'MONTH') is Spark's."""
-    if len(tree.expressions) not in (1, _PAIR) or any(
-        isinstance(item, exp.Literal) and item.is_string for item in tree.expressions[1:]
-    ):
-        return call("trunc", *tree.expressions)
-    value, *digits = tree.expressions
-    negative = exp.LT(this=exp.Paren(this=value), expression=exp.Literal.number(0))
-    up, down = (call(name, copied(value), *map(copied, digits)) for name in ("ceil", "floor"))
-    return exp.Case(ifs=[exp.If(this=negative, true=up)], default=down)
-
-
 def _div_null(tree: exp.Anonymous) -> exp.Expression:
     """DIV_NULL(a, b): NULL where b is zero."""
     if len(tree.expressions) != _PAIR:
@@ -148,8 +136,8 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "SPLIT": _split,
     "REGEXP_REPLACE": _regexp_replace,
     "LOG": _log,
-    "TRUNC": _cut,
-    "TRUNCATE": _cut,
+    "TRUNC": cut_off,
+    "TRUNCATE": cut_off,
     "DIV_NULL": _div_null,
     "IS_INF": _is_inf,
     "TO_HEX": lambda tree: call("lower", call("hex", *tree.expressions)),

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from penstock.sql.rules import Rewrite
 
+_PAIR = len(("x", "y"))
 _WORDED = frozenset(".$|()*+?{}")  # of regular expressions, and themselves within [ ]
 _NOT_SAID = frozenset("[]^\\")
 
@@ -52,3 +53,15 @@ def copied(tree: exp.Expression) -> exp.Expression:
     """A tree that stands in a second place."""
     copy: exp.Expression = tree.copy()
     return copy
+
+
+def cut_off(tree: exp.Anonymous) -> exp.Expression:
+    """TRUNC(x), TRUNC(x, 2): digits are cut off, towards zero; TRUNC(d, 'MONTH') is Spark's."""
+    if len(tree.expressions) not in (1, _PAIR) or any(
+        isinstance(item, exp.Literal) and item.is_string for item in tree.expressions[1:]
+    ):
+        return call("trunc", *tree.expressions)
+    value, *digits = tree.expressions
+    negative = exp.LT(this=exp.Paren(this=value), expression=exp.Literal.number(0))
+    up, down = (call(name, copied(value), *map(copied, digits)) for name in ("ceil", "floor"))
+    return exp.Case(ifs=[exp.If(this=negative, true=up)], default=down)
