@@ -30,6 +30,8 @@ from penstock.sql.text import spark_sql
         ("calcite", "EXTRACT(SECOND FROM t)", "CAST(EXTRACT(SECOND FROM t) AS BIGINT)"),
         ("calcite", "EXTRACT(EPOCH FROM t)", "unix_seconds(CAST(t AS TIMESTAMP))"),
         ("calcite", "EXTRACT(CENTURY FROM t)", "((EXTRACT(YEAR FROM t) + 99) DIV 100)"),
+        ("calcite", "x SIMILAR TO 'a%|[b.]_.'", "x RLIKE '(?s)^(?:a.*|[b.].[.])(?!.)'"),
+        ("penstock", "NOT x SIMILAR TO 'a+'", "x NOT RLIKE '(?s)^(?:a+)(?!.)'"),
         ("calcite", "TRUNCATE(x)", "CASE WHEN (x) < 0 THEN ceil(x) ELSE floor(x) END"),
         ("calcite", "WEEK(d)", "weekofyear(d)"),
         ("calcite", "EXTRACT(YEAR FROM t)", "EXTRACT(YEAR FROM t)"),

@@ -13,6 +13,7 @@ from penstock.sql.failure import ParseFailure
 from penstock.sql.nodes import WRITTEN
 from penstock.sql.points import POINT
 from penstock.sql.rules import Rules
+from penstock.sql.similar import as_regular_expression
 from penstock.sql.text import span_of
 from penstock.sql.texttypes import with_casts
 from penstock.sql.trees import data_type
@@ -52,6 +53,7 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
             case exp.Div() if rules.wide_division:
                 _widen(node)
     tree = _counted_from_one(tree) if rules.counts_from_one else tree
+    tree = _with_similar(tree)
     tree = _with_parts(tree, rules) if rules.parts else tree
     tree = _with_functions(with_casts(tree, rules), source, rules)
     for select in tree.find_all(exp.Select) if rules.aliases_in_where else ():
@@ -75,6 +77,15 @@ def _counted_from_one(tree: exp.Expression) -> exp.Expression:
         element.meta.update(node.meta)
         node.replace(element)
         tree = element if node is tree else tree
+    return tree
+
+
+def _with_similar(tree: exp.Expression) -> exp.Expression:
+    for node in reversed(list(tree.find_all(exp.SimilarTo))):
+        like = as_regular_expression(node)
+        like.meta.update(node.meta)
+        node.replace(like)
+        tree = like if node is tree else tree
     return tree
 
 
