@@ -72,3 +72,17 @@ def test_a_program_without_spark_says_that_it_cannot_write_such_a_number():
         with pytest.raises(penstock.PenstockError, match=r"7\.75.*only Spark can tell"):
             pipeline.step({"t": [(2, 7.75050337447207e18)]})
         assert rows(pipeline) == [(1, "x9.007199254740991E15")]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "query", ["SELECT 1 / (k - 1) FROM t", "SELECT parse_json(told) FROM t", "SELECT sequence(1, k + 1, -9) FROM t"]
+)
+@pytest.mark.parametrize(
+    "read", [lambda answer: answer.rows, lambda answer: answer.arrow(), lambda answer: answer.show()]
+)
+def test_what_an_answer_raises_is_an_error_of_values(spark, query, read):
+    with penstock.Pipeline(PROGRAM, spark=spark, engine="spark") as pipeline:
+        pipeline.step({"t": [(1, "2024-07-29 12:00:00")]})
+        with pytest.raises(penstock.DataError):
+            read(pipeline.query(query))

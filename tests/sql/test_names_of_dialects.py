@@ -19,6 +19,23 @@ from penstock.sql.text import spark_sql
         ("feldera", "TO_HEX(b)", "lower(hex(b))"),
         ("calcite", "ARRAY[5, 6][1]", "try_element_at(array(5, 6), 1)"),
         ("feldera", "a[i][2].x", "try_element_at(try_element_at(a, i), 2).x"),
+        ("feldera", "a[SAFE_OFFSET(0)]", "get(a, 0)"),
+        ("feldera", "SPLIT(s, '|')", "CASE WHEN (s) = '' THEN CAST(array() AS ARRAY<STRING>) ELSE split(s, '[|]') END"),
+        ("feldera", "REGEXP_REPLACE(s, 'x')", "regexp_replace(s, 'x', '')"),
+        ("feldera", "FORMAT_DATE('%d of %b', d)", r"date_format(d, 'dd \'of\' MMM')"),
+        ("feldera", "PARSE_TIMESTAMP('%F %T', s)", "try_to_timestamp(s, 'yyyy-MM-dd HH:mm:ss')"),
+        ("feldera", "TRUNC(x, 2)", "CASE WHEN (x) < 0 THEN ceil(x, 2) ELSE floor(x, 2) END"),
+        ("feldera", "TRUNC(d, 'MONTH')", "trunc(d, 'MONTH')"),
+        ("feldera", "LOG(8, 2)", "log(2, 8)"),
+        ("calcite", "EXTRACT(SECOND FROM t)", "CAST(EXTRACT(SECOND FROM t) AS BIGINT)"),
+        ("calcite", "EXTRACT(EPOCH FROM t)", "unix_seconds(CAST(t AS TIMESTAMP))"),
+        ("calcite", "EXTRACT(CENTURY FROM t)", "((EXTRACT(YEAR FROM t) + 99) DIV 100)"),
+        ("calcite", "x SIMILAR TO 'a%|[b.]_.'", "x RLIKE '(?s)^(?:a.*|[b.].[.])(?!.)'"),
+        ("penstock", "NOT x SIMILAR TO 'a+'", "x NOT RLIKE '(?s)^(?:a+)(?!.)'"),
+        ("calcite", "TRUNCATE(x)", "CASE WHEN (x) < 0 THEN ceil(x) ELSE floor(x) END"),
+        ("calcite", "WEEK(d)", "weekofyear(d)"),
+        ("calcite", "EXTRACT(YEAR FROM t)", "EXTRACT(YEAR FROM t)"),
+        ("flink", "EXTRACT(SECOND FROM t)", "EXTRACT(SECOND FROM t)"),
         ("flink", "m['k']", "m['k']"),
         ("timeplus", "a[1]", "try_element_at(a, 1)"),
         ("timeplus", "date_sub(day, 1, t)", "timestampadd(DAY, -(1), t)"),
@@ -40,6 +57,13 @@ from penstock.sql.text import spark_sql
 )
 def test_in_sparks_words(dialect, written, spark):
     assert spark_sql(parse_expression(written, dialect)) == spark
+
+
+@pytest.mark.parametrize("written", ["FORMAT_DATE('%Q', d)", "FORMAT_DATE(f, d)", "SPLIT(s, sep)", "DIV_NULL(a)"])
+def test_what_feldera_does_not_say(written):
+    with pytest.raises(SqlError) as error:
+        parse_expression(written, "feldera")
+    assert error.value.code == "FUNCTION_ARGUMENTS"
 
 
 @pytest.mark.parametrize("length", ["1 + 1", "INTERVAL 1 MONTH"])

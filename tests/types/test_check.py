@@ -22,6 +22,7 @@ def refused(query):
     return found.code, source[found.span.start : found.span.end], found.hint
 
 
+OF_FELDERA = "; dialect feldera takes this statement: SET dialect = 'feldera'"
 REFUSED = [
     ("SELECT big + d AS y FROM t", "TYPE_MISMATCH", "big + d", "CAST(big AS INT) works there"),
     ("SELECT -(d) AS y FROM t", "TYPE_MISMATCH", "d", None),
@@ -105,13 +106,13 @@ INSIDE = [
         "SELECT doc['a'] AS y FROM t",
         "ARGUMENT_TYPE",
         "doc['a'",
-        "variant_get(doc, '$.a', 'STRING') takes it out of a VARIANT, as the type that is named",
+        "variant_get(doc, '$.a', 'STRING') takes it out of a VARIANT, as the type that is named" + OF_FELDERA,
     ),
     (
         "SELECT doc[1] AS y FROM t",
         "ARGUMENT_TYPE",
         "doc[1",
-        "variant_get(doc, '$[1]', 'STRING') takes it out of a VARIANT, as the type that is named",
+        "variant_get(doc, '$[1]', 'STRING') takes it out of a VARIANT, as the type that is named" + OF_FELDERA,
     ),
     ("SELECT filter(numbers, n -> n) AS y FROM t", "NOT_A_CONDITION", "n", "such as n <> 0"),
     ("SELECT transform(numbers, n -> upper(array(n))) AS y FROM t", "ARGUMENT_TYPE", "array(n)", None),

@@ -33,6 +33,8 @@ carries (`level`), and `binder` makes:
 | `marks` | the marks that the binder leaves in parsed trees |
 | `query_settings` | SETTINGS of a query: which there are, and their values |
 | `modality` | which queries can be asked as a stream, and which as a relation |
+| `opened_variants` | steps into a VARIANT, and casts of one, as calls of Spark's functions |
+| `rounded_dates` | DATE_TRUNC, FLOOR and CEIL of a DATE in the dialects in which they are one |
 | `taking_in` | the rows that a standing query takes in: from now on, those that are not late |
 | `relation` | a relation of FROM: a plan whose fields are named `alias.column`, and the scope that finds them |
 | `scalars` | bound trees as scalars over the fields of a plan |

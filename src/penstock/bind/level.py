@@ -20,6 +20,8 @@ from penstock.bind.diagnose import unknown_column
 from penstock.bind.domain import Domain, NeedDomain
 from penstock.bind.group_window import GroupWindow
 from penstock.bind.marks import OUTER, SUBQUERY, marked
+from penstock.bind.opened_variants import variants_read
+from penstock.bind.rounded_dates import dates_kept
 from penstock.bind.scalars import scalar_of
 from penstock.bind.scope import Relation, Scope, Visible, with_fields
 from penstock.bind.taking_in import TakingIn
@@ -29,6 +31,7 @@ from penstock.errors import Span, SqlError
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.dialects import rules_of
+from penstock.sql.rules import Rules
 from penstock.sql.text import span_of, spark_sql
 from penstock.sql.trees import grouped
 from penstock.types.check import check_condition, check_types
@@ -69,9 +72,14 @@ class Context:
     hands_on: bool = False
 
     @property
+    def rules(self) -> Rules:
+        """The rules of the dialect in which the query is written."""
+        return rules_of(self.catalog.settings.get("dialect", "penstock"))
+
+    @property
     def exact(self) -> bool:
         """True if the dialect takes names of columns only as they are written."""
-        return rules_of(self.catalog.settings.get("dialect", "penstock")).case_sensitive
+        return self.rules.case_sensitive
 
     def with_cte(self, name: str, bound: BoundQuery) -> Context:
         """The context with one more CTE."""
@@ -118,6 +126,8 @@ class Level:
         finally:
             self.depth -= 1
         if not self.depth:  # a part of an expression is checked with the whole
+            bound = variants_read(bound, self.fields) if self.context.rules.open_variants else bound
+            bound = dates_kept(bound, self.fields) if self.context.rules.rounds_dates else bound
             check_types(bound, self.fields, self._answers)
         return bound
 

@@ -367,6 +367,8 @@ class Catalog:
     tables: Mapping[str, Table] = field(default_factory=lambda: NOTHING)
     views: Mapping[str, View] = field(default_factory=lambda: NOTHING)
     functions: Mapping[str, Function] = field(default_factory=lambda: NOTHING)
+    # What stands for the names of the program's own types.
+    types: Mapping[str, Type] = field(default_factory=lambda: NOTHING)
     settings: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     writers: Mapping[str, Writer] = field(default_factory=lambda: NOTHING)
     # The functions, in lower case, that the session of Spark has beside the built-in ones, or in place of them.
@@ -446,6 +448,11 @@ class Catalog:
     def with_function(self, function: Function) -> Catalog:
         """The catalog with a function added or replaced."""
         return replace(self, functions=_with(self.functions, function.name, function))
+
+    def with_type(self, name: str, kind: Type | None) -> Catalog:
+        """The catalog with a type added or replaced, or without it if `kind` is None."""
+        kept = {key: old for key, old in self.types.items() if key != name.lower()}
+        return replace(self, types=MappingProxyType(kept if kind is None else kept | {name.lower(): kind}))
 
     def with_writer(self, writer: Writer) -> Catalog:
         """The catalog with a standing statement added or replaced."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
@@ -16,6 +16,13 @@ from penstock.steps.rows.rejected import json_text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+# Reads rows, and says what goes wrong with them in Penstock's words.
+Reading = Callable[[Callable[[], Any]], Any]
+
+
+def _as_it_is(work: Callable[[], Any]) -> Any:
+    return work()
+
 
 class Answer:
     """The rows of an answer, in its order.
@@ -23,12 +30,13 @@ class Answer:
     `columns` are their names. `rows` are tuples of Python values: timestamps are naive UTC datetimes, a struct is a
     dict. `arrow()` gives an Arrow table, `df()` a Spark DataFrame, for which Spark starts if it has not; `show()`
     prints the first rows. Iterating gives the rows, and `len()` their number. What was answered on Spark is computed
-    when it is first read, so that it has to be read before the next step.
+    when it is first read, so that it has to be read before the next step; DataError if an expression raises then.
     """
 
-    def __init__(self, relations: Relations, found: pa.Table | Relation) -> None:
+    def __init__(self, relations: Relations, found: pa.Table | Relation, reading: Reading = _as_it_is) -> None:
         self._relations = relations
         self._found = found
+        self._reading = reading
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -39,11 +47,15 @@ class Answer:
     @cached_property
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as tuples."""
-        return python_values(self._found) if isinstance(self._found, pa.Table) else self._relations.rows(self._found)
+        found = self._found
+        if isinstance(found, pa.Table):
+            return python_values(found)
+        return cast("list[tuple[Any, ...]]", self._reading(lambda: self._relations.rows(found)))
 
     def arrow(self) -> pa.Table:
         """The rows as an Arrow table."""
-        return self._found if isinstance(self._found, pa.Table) else self._relations.arrow(self._found)
+        found = self._found
+        return found if isinstance(found, pa.Table) else self._reading(lambda: self._relations.arrow(found))
 
     def df(self) -> DataFrame:
         """The rows as a Spark DataFrame."""
@@ -55,7 +67,7 @@ class Answer:
         """The first so many rows."""
         found, relations = self._found, self._relations
         first = found.slice(0, count) if isinstance(found, pa.Table) else relations.first(found, count)
-        return Answer(relations, first)
+        return Answer(relations, first, self._reading)
 
     def show(self, count: int = 20) -> None:
         """Print the first rows as a table."""

@@ -264,6 +264,9 @@ def _statements(  # noqa: PLR0917 - all that changes
     for name in before.functions:
         if name in functions or name not in program.catalog.functions:
             yield f"DROP FUNCTION {quoted(before.functions[name].name)};"
+    for name, kind in before.types.items():
+        if program.catalog.types.get(name) != kind:
+            yield f"DROP TYPE {quoted(name)};"
     for name, usual in CHANGEABLE.items():
         wanted = program.catalog.settings.get(name, usual)
         if wanted != before.settings.get(name, usual):
@@ -308,6 +311,8 @@ def _is_new(item: sql.Statement, before: Catalog, added: Collection[str], functi
             return item.name.lower() in added
         case sql.CreateFunction():
             return item.name.lower() in functions
+        case sql.CreateType():
+            return before.types.get(item.name.lower()) != item.kind
         case _:
             return False
 
@@ -320,7 +325,7 @@ def _declared(before: Catalog, program: Program, statements: Iterable[str]) -> C
         if text in own:
             catalog = declare(catalog, own[text], program.source)
         else:
-            for item in parse(text, catalog.dialect):
+            for item in parse(text, catalog.dialect, catalog.types):
                 catalog = declare(catalog, item, text)
     return catalog
 

@@ -85,6 +85,7 @@ _DECLARATIONS = (
     sql.Unparsed,
     sql.DeclareRecursiveView,
     sql.CreateFunction,
+    sql.CreateType,
     sql.Drop,
     sql.SetLateness,
     sql.Set,
@@ -201,7 +202,7 @@ class Execution:
     def run(self, text: str) -> Changes:
         """Run the statements of a text, one after the other."""
         changes: Changes = {}
-        for statement in parse(text, self.dialect):
+        for statement in parse(text, self.dialect, self.catalog.types):
             if isinstance(statement, sql.CreateView):
                 # What a view of that name has shown before is not the new view's.
                 changes = {name: change for name, change in changes.items() if name.lower() != statement.name.lower()}
@@ -381,7 +382,7 @@ class Execution:
         if text is None:
             return self._step(batches, self.clock())
 
-        statements = parse(text, self.dialect)
+        statements = parse(text, self.dialect, self.catalog.types)
         if not batches and len(statements) == 1 and isinstance(statements[0], sql.Advance):
             return self._advance(statements[0])
         self.begin()
@@ -478,7 +479,7 @@ class Execution:
             if new:
                 listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in new)
                 text = f"ALTER TABLE {quoted(table.name)} ADD COLUMNS ({listed});"
-                for statement in parse(text, self.dialect):
+                for statement in parse(text, self.dialect, self.catalog.types):
                     self.declare(statement, text)
                 added.append(ColumnsAdded(table.name, new))
         return added
@@ -638,7 +639,7 @@ class Execution:
 
     def query(self, text: str, as_of: int | None = None) -> Answer:
         """The answer of the one query in the text, over the contents after step `as_of` if it says no AS OF itself."""
-        return self.answer(one_query(text, self.dialect).tree, text, as_of)
+        return self.answer(one_query(text, self.dialect, self.catalog.types).tree, text, as_of)
 
     def answer(self, tree: Any, text: str, as_of: int | None = None) -> Answer:
         """The answer of a parsed query."""
@@ -656,7 +657,7 @@ class Execution:
             return contents.answered(plan)
 
         try:
-            return Answer(self.engine.relations, self._spark(lambda: self._released(answered)))
+            return Answer(self.engine.relations, self._spark(lambda: self._released(answered)), self._spark)
         except PenstockError as error:
             raise error.with_place(self._without_history(tree, sufficient)) from error.__cause__
 
@@ -698,7 +699,7 @@ class Execution:
             kept = self._contents().maintained_rows(view)
             if kept is not None:
                 self.engine.left()
-                return Answer(self.engine.relations, kept)
+                return Answer(self.engine.relations, kept, self._spark)
         return self.query(f"SELECT * FROM `{name}`")
 
     def _released(self, work: Callable[[], Found]) -> Found:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from penstock.errors import Diagnostic, SqlError
 from penstock.sql import statements
 from penstock.sql.parse import parse
 
 
-def one_query(text: str, dialect: str) -> statements.Query:
+def one_query(text: str, dialect: str, types: Mapping[str, str]) -> statements.Query:
     """The one query in a text. SqlError if it is anything else."""
-    found = parse(text, dialect)
+    found = parse(text, dialect, types)
     if len(found) == 1 and isinstance(found[0], statements.Query):
         return found[0]
     raise not_a_query(found)

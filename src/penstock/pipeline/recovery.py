@@ -204,7 +204,7 @@ class Recovery:
             if at is not None:
                 self._execution.clock = lambda at=at: at  # type: ignore[misc]
             if item.by == SESSION:
-                for statement in parse(item.text, self._execution.dialect):
+                for statement in parse(item.text, self._execution.dialect, self._execution.catalog.types):
                     self._execution.declare(statement, item.text)
             else:
                 self._stand(self._execution, item)

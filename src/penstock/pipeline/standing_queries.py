@@ -62,7 +62,7 @@ class StandingQueries:
         return query
 
     def _begun(self, execution: Execution, text: str, name: str | None, at: int | None) -> StandingQuery:
-        found = parse(text, execution.dialect)
+        found = parse(text, execution.dialect, execution.catalog.types)
         if len(found) == 1 and isinstance(found[0], statements.Insert) and not found[0].is_constant:
             return self._statement(execution, found[0], text, name)
         if len(found) != 1 or not isinstance(found[0], statements.Query):
@@ -83,7 +83,7 @@ class StandingQueries:
         if item.text.startswith(_GONE):
             execution.fall(self._restored.pop(name.lower())[1])
             return
-        (statement,) = parse(item.text, execution.dialect)
+        (statement,) = parse(item.text, execution.dialect, execution.catalog.types)
         if isinstance(statement, statements.Insert):
             bound = execution.stand_statement(statement, item.text, name)
         else:

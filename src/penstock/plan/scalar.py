@@ -104,7 +104,7 @@ class Scalar:
         if self.type == kind:
             return self
         tree = cast_to(self.tree.copy(), kind)
-        written = kind if "struct<" in kind else kind.upper()  # Spark gives fields the names that are written
+        written = kind if "struct<" in kind else kind.upper()  # the names of fields stay as they are
         return Scalar(f"CAST({self.text} AS {written})", tree, kind, self.nullable, self.span)
 
     def renamed(self, names: Mapping[str, str]) -> Scalar:

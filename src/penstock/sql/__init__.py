@@ -32,6 +32,7 @@
 | `types` | types in any dialect's spelling |
 | `texttypes` | casts to a type that a text names |
 | `finish` | what is settled once a tree stands |
+| `similar` | SIMILAR TO as a regular expression |
 | `aliases` | names of the SELECT list within WHERE |
 | `trees` | questions about parsed trees |
 | `text` | trees back to text, and their places in it |

@@ -15,6 +15,7 @@ from penstock.catalog.properties import (
     check_view,
     partition_names,
 )
+from penstock.catalog.types import struct_type
 from penstock.catalog.word_list import word_list
 from penstock.errors import Diagnostic, Span, did_you_mean
 from penstock.sql.columns import Elements, read_elements, read_names, read_placed_names, refuse
@@ -26,6 +27,7 @@ from penstock.sql.sparktables import FILES, SparkClauses, described, read_clause
 from penstock.sql.statements import (
     CreateFunction,
     CreateTable,
+    CreateType,
     CreateView,
     DeclareRecursiveView,
     Drop,
@@ -35,8 +37,8 @@ from penstock.sql.statements import (
 from penstock.sql.streams import Kind, event_time, kind_of, told_apart, with_times, without_storage
 from penstock.sql.unread import spark_alone_reads
 
-_KINDS = ("TABLE", "STREAM", "VIEW", "FUNCTION")
-_ELSEWHERE = frozenset(word_list("INDEX TYPE SCHEMA DATABASE CATALOG SINK SOURCE CONNECTION TRIGGER PROCEDURE MODEL"))
+_KINDS = ("TABLE", "STREAM", "VIEW", "FUNCTION", "TYPE")
+_ELSEWHERE = frozenset(word_list("INDEX SCHEMA DATABASE CATALOG SINK SOURCE CONNECTION TRIGGER PROCEDURE MODEL"))
 
 _BEHIND_COLUMNS = frozenset(word_list("AS LIKE USING WITH OPTIONS LOCATION PARTITIONED TBLPROPERTIES COMMENT"))
 _QUERIES = frozenset(word_list("SELECT WITH FROM VALUES TABLE ("))
@@ -52,8 +54,8 @@ _AT_RANDOM = "CREATE STREAM name (…) WITH ('connector' = 'datagen', 'rows-per-
 _TABLE_OF_QUERY = "tables of a query, CREATE TABLE … AS,"
 
 
-def create(cursor: Cursor, text: str, span: Span) -> CreateTable | CreateView | CreateFunction | Unparsed:
-    """CREATE [OR REPLACE] [modifiers] TABLE | STREAM | VIEW | FUNCTION."""
+def create(cursor: Cursor, text: str, span: Span) -> CreateTable | CreateView | CreateFunction | CreateType | Unparsed:
+    """CREATE [OR REPLACE] [modifiers] TABLE | STREAM | VIEW | FUNCTION | TYPE."""
     cursor.expect("CREATE")
     or_replace = cursor.accept("OR", "REPLACE")
     modifiers = _modifiers(cursor)
@@ -66,6 +68,8 @@ def create(cursor: Cursor, text: str, span: Span) -> CreateTable | CreateView | 
             return _view(cursor, text, span, modifiers, or_replace=or_replace, if_not_exists=if_not_exists)
         case "FUNCTION":
             return _function(cursor, text, span, or_replace=or_replace)
+        case "TYPE":
+            return _type(cursor, text, span, or_replace=or_replace)
         case _:
             table = _table(cursor, text, stream=kind == "STREAM")
             return CreateTable(text=text, span=span, table=table, or_replace=or_replace, if_not_exists=if_not_exists)
@@ -89,7 +93,7 @@ def _no_kind(cursor: Cursor) -> None:
     if found == "RANDOM":
         refuse(cursor, "CREATE RANDOM statements", _AT_RANDOM)
     if found in _ELSEWHERE:
-        refuse(cursor, f"CREATE {found} statements", "a program declares tables, streams, views and functions")
+        refuse(cursor, f"CREATE {found} statements", "a program declares tables, streams, views, functions and types")
     close = did_you_mean(found, [*_KINDS, "MATERIALIZED", "LOCAL", "OR REPLACE"])
     raise ParseFailure(
         cursor.token,
@@ -98,7 +102,7 @@ def _no_kind(cursor: Cursor) -> None:
             f"CREATE {found or '…'} is no statement",
             cursor.here(),
             candidates=close,
-            hint="what can be created is a TABLE, a STREAM, a [LOCAL | MATERIALIZED] VIEW or a FUNCTION",
+            hint="what can be created is a TABLE, a STREAM, a [LOCAL | MATERIALIZED] VIEW, a FUNCTION or a TYPE",
         ),
     )
 
@@ -341,6 +345,20 @@ def _function(cursor: Cursor, text: str, span: Span, *, or_replace: bool) -> Cre
     )
 
 
+def _type(cursor: Cursor, text: str, span: Span, *, or_replace: bool) -> CreateType:
+    name, name_span = cursor.name("a type")
+    cursor.expect("AS")
+    kind = struct_type((item.name, item.type) for item in _fields(cursor)) if cursor.peek() == "(" else cursor.type()
+    cursor.end()
+    return CreateType(text=text, span=span, name=name, name_span=name_span, kind=kind, or_replace=or_replace)
+
+
+def _fields(cursor: Cursor) -> list[Column]:
+    fields = cursor.listed(lambda: _typed_name(cursor), "the fields")
+    _distinct(fields)
+    return fields
+
+
 def _typed_name(cursor: Cursor) -> Column:
     name, span = cursor.name("a name")
     kind = cursor.type()
@@ -361,7 +379,7 @@ def declare(cursor: Cursor, text: str, span: Span) -> DeclareRecursiveView:
 
 
 def drop(cursor: Cursor, text: str, span: Span) -> Drop | DropPosition:
-    """DROP TABLE | STREAM | [MATERIALIZED] VIEW | FUNCTION | POSITION [IF EXISTS] name."""
+    """DROP TABLE | STREAM | [MATERIALIZED] VIEW | FUNCTION | TYPE | POSITION [IF EXISTS] name."""
     cursor.expect("DROP")
     if cursor.accept("POSITION"):
         if_exists = cursor.accept("IF", "EXISTS")
@@ -371,7 +389,7 @@ def drop(cursor: Cursor, text: str, span: Span) -> Drop | DropPosition:
     cursor.accept_any("MATERIALIZED", "LOCAL", "TEMPORARY")
     kind = cursor.accept_any(*_KINDS)
     if kind is None:
-        cursor.fail("expected TABLE, STREAM, VIEW, FUNCTION or POSITION after DROP")
+        cursor.fail("expected TABLE, STREAM, VIEW, FUNCTION, TYPE or POSITION after DROP")
     if_exists = cursor.accept("IF", "EXISTS")
     what = "table" if kind == "STREAM" else str(kind).lower()
     name, name_span = cursor.qualified_name(f"a {what}")

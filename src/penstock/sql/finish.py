@@ -13,8 +13,10 @@ from penstock.sql.failure import ParseFailure
 from penstock.sql.nodes import WRITTEN
 from penstock.sql.points import POINT
 from penstock.sql.rules import Rules
+from penstock.sql.similar import as_regular_expression
 from penstock.sql.text import span_of
 from penstock.sql.texttypes import with_casts
+from penstock.sql.trees import data_type
 
 _PARAMETER = "a program has no parameters"
 _WRITE = "write the value itself"
@@ -47,12 +49,16 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _limit_instead(node)
             case exp.WindowSpec():
                 _settle_frame(node)
+            case exp.Values() if rules.spreads_rows:
+                _spread_rows(node, source)
             case exp.Div() if rules.wide_division:
                 _widen(node)
             case exp.Anonymous() if node.name.upper() in _JOINED:
                 _one_distinct_value(node)
     tree = _counted_from_one(tree) if rules.counts_from_one else tree
     tree = _with_json(tree, source, rules)
+    tree = _with_similar(tree)
+    tree = _with_parts(tree, rules) if rules.parts else tree
     tree = _with_functions(with_casts(tree, rules), source, rules)
     for select in tree.find_all(exp.Select) if rules.aliases_in_where else ():
         spread_aliases(select)
@@ -63,6 +69,12 @@ def _counted_from_one(tree: exp.Expression) -> exp.Expression:
     """The tree with a[1] as the first element of a, NULL where there is none; a key in quotes is one of a map."""
     for node in reversed(list(tree.find_all(exp.Bracket))):
         place = node.expressions[0] if len(node.expressions) == 1 else None
+        if isinstance(place, exp.Anonymous) and place.name.upper() == "SAFE_OFFSET" and len(place.expressions) == 1:
+            element = exp.Anonymous(this="get", expressions=[node.this, *place.expressions])
+            element.meta.update(node.meta)
+            node.replace(element)
+            tree = element if node is tree else tree
+            continue
         if place is None or isinstance(place, exp.Slice) or (isinstance(place, exp.Literal) and place.is_string):
             continue
         element = exp.Anonymous(this="try_element_at", expressions=[node.this, place])
@@ -85,6 +97,27 @@ def _with_json(tree: exp.Expression, source: str, rules: Rules) -> exp.Expressio
             found.meta[WRITTEN] = " ".join(source[place.start : place.end].split())
         node.replace(found)
         tree = found if node is tree else tree
+    return tree
+
+
+def _with_similar(tree: exp.Expression) -> exp.Expression:
+    for node in reversed(list(tree.find_all(exp.SimilarTo))):
+        like = as_regular_expression(node)
+        like.meta.update(node.meta)
+        node.replace(like)
+        tree = like if node is tree else tree
+    return tree
+
+
+def _with_parts(tree: exp.Expression, rules: Rules) -> exp.Expression:
+    """The tree with EXTRACT of the units that the dialect counts in another way than Spark."""
+    for node in reversed(list(tree.find_all(exp.Extract))):
+        rewrite = rules.parts.get(node.name.upper())
+        if rewrite is not None:
+            part = rewrite(node)
+            part.meta.update(node.meta)
+            node.replace(part)
+            tree = part if node is tree else tree
     return tree
 
 
@@ -114,6 +147,15 @@ def _one_distinct_value(call: exp.Anonymous) -> None:
         call.set("expressions", [distinct, *between])
 
 
+def _spread_rows(values: exp.Values, source: str) -> None:
+    """VALUES ROW(1, 'a') is the row (1, 'a'); in parentheses it is a row with one value."""
+    for row in values.expressions:
+        alone = row.expressions[0] if isinstance(row, exp.Tuple) and len(row.expressions) == 1 else row
+        place = span_of(alone) if isinstance(alone, exp.Anonymous) and alone.name.upper() == "ROW" else None
+        if place is not None and not source[: place.start].rstrip().endswith("("):
+            row.replace(exp.Tuple(expressions=alone.expressions))
+
+
 def _widen(division: exp.Div) -> None:
     for side in (division.this, division.expression):
         if isinstance(side, exp.Literal) and not side.is_string and "." in side.name:
@@ -134,6 +176,11 @@ def _function(call: exp.Anonymous, source: str, rules: Rules) -> exp.Expression:
     name = call.name.upper()
     if name in _UNIT_FIRST and len(call.expressions) == _ARGUMENTS_WITH_UNIT:
         _unit_argument(call)
+    if (kind := rules.declared.get(name.lower())) is not None and kind.startswith("struct<"):
+        made = exp.Anonymous(this="struct", expressions=call.expressions)
+        value = exp.Cast(this=made, to=data_type(kind))
+        value.meta.update(call.meta)
+        return value
     if rewrite := rules.rewrites.get(name):
         place = span_of(call)
         replaced = rewrite(call)

@@ -7,7 +7,7 @@ A statement that cannot be read does not hide the mistakes of the next ones: rea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ from penstock.sql.marks import mark
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.rules import Rules
 from penstock.sql.statement_sets import StatementSets
-from penstock.sql.statements import Reset, Set, Statement
+from penstock.sql.statements import CreateType, Drop, Reset, Set, Statement
 
 Found = TypeVar("Found")
 Reader = Callable[[Cursor, str, Span], Statement]
@@ -62,13 +62,14 @@ READERS: dict[str, Reader] = {
 }
 
 
-def parse(text: str, dialect: str = "penstock") -> tuple[Statement, ...]:
-    """The statements of a program; `SET dialect` in it holds from there on, and so does its RESET.
+def parse(text: str, dialect: str = "penstock", types: Mapping[str, str] | None = None) -> tuple[Statement, ...]:
+    """The statements of a program; `SET dialect` in it holds from there on, and so do its RESET and CREATE TYPE.
 
+    `types` are those that are declared already: what stands for their names, in lower case.
     Raises SqlError with a diagnostic for each mistake, UnsupportedError if there is no mistake but something
     that is not built.
     """
-    rules = rules_of(dialect)
+    rules = replace(rules_of(dialect), declared=types or {})
     found: list[Statement] = []
     errors: list[PenstockError] = []
     sets = StatementSets()
@@ -95,9 +96,14 @@ def _rules_behind(statement: Statement, rules: Rules) -> Rules:
     """The rules of what stands behind a statement: others behind SET dialect, the usual ones behind RESET."""
     match statement:
         case Set(name="dialect", value=str(value)) if value:
-            return rules_of(value, statement.span)
+            return replace(rules_of(value, statement.span), declared=rules.declared)
         case Reset(name=None | "dialect"):
-            return rules_of("penstock")
+            return replace(rules_of("penstock"), declared=rules.declared)
+        case CreateType(name=name, kind=kind):
+            return replace(rules, declared={**rules.declared, name.lower(): kind})
+        case Drop(what="type", name=name):
+            kept = {key: kind for key, kind in rules.declared.items() if key != name.lower()}
+            return replace(rules, declared=kept)
         case _:
             return rules
 
@@ -107,13 +113,15 @@ def parse_expression(text: str, dialect: str = "penstock") -> exp.Expression:
     return _alone(text, dialect, Cursor.expression)
 
 
-def parse_query(text: str, dialect: str = "penstock") -> exp.Expression:
+def parse_query(text: str, dialect: str = "penstock", types: Mapping[str, str] | None = None) -> exp.Expression:
     """One query without its semicolon; raises SqlError."""
-    return _alone(text, dialect, Cursor.query)
+    return _alone(text, dialect, Cursor.query, types)
 
 
-def _alone(text: str, dialect: str, read: Callable[[Cursor], exp.Expression]) -> exp.Expression:
-    rules = rules_of(dialect)
+def _alone(
+    text: str, dialect: str, read: Callable[[Cursor], exp.Expression], types: Mapping[str, str] | None = None
+) -> exp.Expression:
+    rules = replace(rules_of(dialect), declared=types or {})
     chunks = statements(_tokens(text, rules))
     if len(chunks) != 1:
         message = "nothing is written here" if not chunks else "more than one statement is written here"

@@ -20,20 +20,25 @@ def _none() -> Mapping[str, Any]:
 class Rules:
     """Names and defaults of one dialect; what is not named here is as in Spark.
 
-    `types` maps a type name to Spark's (both lower-case), `functions` a function name (upper-case) to Spark's,
-    `rewrites` a function name to what replaces its whole call. With `event_times` each stream has a time for
+    `types` maps a type name to Spark's (both lower-case), `declared` the name of a program's own type to what it is,
+    `functions` a function name (upper-case) to Spark's, `rewrites` a function name to what replaces its whole call, and
+    `parts` a unit to what replaces an EXTRACT of it. With `event_times` each stream has a time for
     each row, `_tp_time`. With `wide_division` a literal with a point is a DOUBLE where it divides or is divided: a
     DECIMAL would have six digits behind the point. With `interval_differences` a unit may follow a difference of times,
     with `counts_from_one` the first element of an array is a[1], with `types_as_texts` a type may be a text, with
-    `aliases_in_where` a name of the SELECT list may stand in WHERE. `json_at` replaces `x:a.b`, which is
-    a part of a VARIANT in Spark.
+    `aliases_in_where` a name of the SELECT list may stand in WHERE, with `spreads_rows` UNNEST of an array of rows has
+    a column for each field, and VALUES ROW(1, 2) a row, with `open_variants` v['k'] and v.k are what stands in a
+    VARIANT, with `rounds_dates` DATE_TRUNC, FLOOR and CEIL of a DATE are a DATE. `json_at` replaces `x:a.b`, which
+    is a part of a VARIANT in Spark.
     `idle_settings` are the beginnings of names of settings that SET takes and that have no meaning here.
     """
 
     name: str
     types: Mapping[str, str] = field(default_factory=_none)
+    declared: Mapping[str, str] = field(default_factory=_none)
     functions: Mapping[str, str] = field(default_factory=_none)
     rewrites: Mapping[str, Rewrite] = field(default_factory=_none)
+    parts: Mapping[str, Callable[[exp.Extract], exp.Expression]] = field(default_factory=_none)
     double_quoted_names: bool = False
     durations_everywhere: bool = False
     case_sensitive: bool = False
@@ -45,4 +50,7 @@ class Rules:
     types_as_texts: bool = False
     aliases_in_where: bool = False
     json_at: Callable[[exp.JSONExtract], exp.Expression] | None = None
+    spreads_rows: bool = False
+    open_variants: bool = False
+    rounds_dates: bool = False
     idle_settings: tuple[str, ...] = ()

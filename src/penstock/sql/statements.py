@@ -90,8 +90,18 @@ class CreateFunction(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CreateType(Statement):
+    """CREATE [OR REPLACE] TYPE t AS (field TYPE, …) or AS TYPE: a name for a type, which `kind` is."""
+
+    name: str
+    name_span: Span
+    kind: str
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Drop(Statement):
-    """DROP TABLE, STREAM, VIEW or FUNCTION; `what` is 'table', 'view' or 'function'."""
+    """DROP TABLE, STREAM, VIEW, FUNCTION or TYPE; `what` is 'table', 'view', 'function' or 'type'."""
 
     what: str
     name: str

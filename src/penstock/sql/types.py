@@ -36,11 +36,12 @@ def read_type(parser: Any, rules: Rules) -> str:
     """The type at the parser's place, as Spark's simpleString; raises ParseFailure if there is none."""
     token = parser._curr  # noqa: SLF001
     written = str(token.text).lower() if token else ""
+    declared = rules.declared.get(written)
     name = rules.types.get(written) or _SPARK.get(written)
-    if name is None:
+    if name is None and declared is None:
         raise _unknown(token, written, rules)
     parser._advance()  # noqa: SLF001
-    kind = _parametrised(parser, name, rules)
+    kind = declared or _parametrised(parser, str(name), rules)
     while parser._match(TokenType.ARRAY):  # noqa: SLF001
         kind = f"array<{kind}>"
     return kind
@@ -49,7 +50,7 @@ def read_type(parser: Any, rules: Rules) -> str:
 def _unknown(token: Any, written: str, rules: Rules) -> ParseFailure:
     if not token or not (written[:1].isalpha() or written[:1] == "_"):
         return ParseFailure(token or None)
-    known = [*_SPARK, *rules.types]
+    known = [*_SPARK, *rules.types, *rules.declared]
     shown = str(token.text)[:60]
     finding = Diagnostic(
         "UNKNOWN_TYPE",

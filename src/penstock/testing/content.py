@@ -11,7 +11,7 @@ from penstock.backends.spark.fetched import fetched_rows
 from penstock.catalog.model import Table, View
 from penstock.testing.cases import Case
 from penstock.testing.multisets import Content, Difference, Weighted, consolidate, difference
-from penstock.testing.oracle import Oracle, matches_rows, reads_error_view, reads_versions
+from penstock.testing.oracle import Oracle, goes_by_types, matches_rows, reads_error_view, reads_versions
 from penstock.testing.values import RELATIVE, folding
 
 if TYPE_CHECKING:
@@ -103,8 +103,9 @@ class Observed:
 
     def _matches(self) -> dict[str, Answer]:
         """The views for which Spark has no words: those over them are recomputed from what they are."""
-        views = self._pipeline.catalog.views.values()
-        return {view.name.lower(): self._pipeline.content(view.name) for view in views if matches_rows(view)}
+        catalog = self._pipeline.catalog
+        views = [view for view in catalog.views.values() if matches_rows(view) or goes_by_types(view, catalog.dialect)]
+        return {view.name.lower(): self._pipeline.content(view.name) for view in views}
 
     def violation(self) -> str | None:
         """The first view that is not what the oracle says (A6), and how it differs."""

@@ -42,6 +42,10 @@ def certain(kind: Kind) -> Kind:
     return None if kind is None or UNCERTAIN in kind else kind
 
 
+_OUT_OF_VARIANT = frozenset(["variant_get", "try_variant_get"])
+_PLAIN = frozenset(["variant", "string", "int", "bigint", "double", "boolean", "date"])
+
+
 def element_of(kind: Kind) -> Kind:
     """The type of `x[i]`."""
     head, parts = ("", []) if kind is None else type_arguments(kind)
@@ -118,6 +122,9 @@ def _made(name: str, arguments: Sequence[exp.Expression], kinds: Kinds) -> Kind:
     """The kind of a value that is put together from others."""
     if name in _FIXED:
         return _FIXED[name]
+    if name in _OUT_OF_VARIANT and len(arguments) > _PAIR and isinstance(arguments[2], exp.Literal):
+        wanted = arguments[2].name.lower()
+        return wanted if wanted in _PLAIN else None
     if name == "array":
         return _array(common_type(list(kinds)))
     if name == "map":

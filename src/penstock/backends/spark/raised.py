@@ -96,7 +96,7 @@ def _state(error: Any) -> str | None:
 
 def message_of(error: Any) -> str:
     """The first sentence of Spark's message without its code; the rest is about Spark's settings."""
-    text = str(error).split("\n")[0]
+    text = str(error).lstrip().split("\n")[0]  # that of a parser begins with an empty line
     text = text.partition("] ")[2] if text.startswith("[") and "] " in text else text
     return clipped(text.partition(" If necessary set ")[0].partition(" SQLSTATE:")[0].strip())
 

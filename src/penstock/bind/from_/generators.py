@@ -18,6 +18,7 @@ from penstock.plan.scalar import column, column_tree
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.trees import call, call_name, is_generator
 from penstock.types.infer import infer
+from penstock.types.nested import columns_of, element_of
 
 
 def is_lateral(tree: exp.Expression) -> bool:
@@ -45,6 +46,8 @@ def generated(left: Plan, tree: exp.Expression, level: Level, *, outer: bool) ->
     if not isinstance(tree, exp.Unnest):
         return _generated(left, tree.this, (name or call_name(tree.this) or "", names), level, outer=outer)
     offset = tree.args.get("offset") or None
+    if (rows := _fields_of_rows(tree, names, level)) is not None:
+        return _spread(left, tree, (name or "__unnest", rows), level, outer=outer)
     value_names = names[: len(tree.expressions)] if offset is not None and len(names) > len(tree.expressions) else names
     position = None if offset is None else (offset.name if isinstance(offset, exp.Identifier) else "ordinality")
     if offset is not None and len(names) > len(tree.expressions):
@@ -52,6 +55,49 @@ def generated(left: Plan, tree: exp.Expression, level: Level, *, outer: bool) ->
     if not value_names and name and len(tree.expressions) == 1:
         value_names = [name]
     return _unnested(left, tree, (name or "__unnest", value_names, position), level, outer=outer)
+
+
+def _fields_of_rows(tree: exp.Unnest, names: list[str], level: Level) -> list[str] | None:
+    """The names of the columns of an array of rows, where the dialect has one for each field; None for any other value.
+
+    A single name for several fields is one of the whole row.
+    """
+    if not level.context.rules.spreads_rows or len(tree.expressions) != 1:
+        return None
+    kind = level.shape(level.bind(tree.expressions[0].copy()))
+    found = columns_of(element_of(kind)) if kind is not None and kind.startswith("array<") else None
+    if found is None or (len(names) == 1 and len(found) > 1):
+        return None
+    numbered = bool(tree.args.get("offset"))
+    return (
+        names if len(names) > len(found) or (names and not numbered) else [*names, *(n for n, _ in found[len(names) :])]
+    )
+
+
+def _spread(
+    left: Plan, tree: exp.Unnest, named: tuple[str, list[str]], level: Level, *, outer: bool
+) -> tuple[Plan, RelationInScope]:
+    """UNNEST of an array of rows: a column for each field, and WITH ORDINALITY the number of the row."""
+    alias, names = named
+    offset = tree.args.get("offset")
+    if not offset:
+        return _generated(left, call("inline", tree.expressions[0]), named, level, outer=outer)
+    kind = level.shape(level.bind(tree.expressions[0].copy()))
+    fields = columns_of(element_of(kind)) or []
+    position = offset.name if isinstance(offset, exp.Identifier) else "ordinality"
+    position = names.pop() if len(names) > len(fields) else position
+    plan, relation = _generated(left, call("posexplode", tree.expressions[0]), (alias, []), level, outer=outer)
+    place, row = (item.field for item in relation.columns)
+    known = fields_of(plan)
+    items = [(item.name, column(item.name, item.type, item.nullable)) for item in plan.fields[:-2]]
+    for name, (field, _) in zip(names, fields, strict=True):
+        part = exp.Dot(this=column_tree(row), expression=exp.to_identifier(field, quoted=True))
+        items.append((f"{alias}.{name}", scalar_of(part, known)))
+    counted = exp.Add(this=column_tree(place), expression=exp.Literal.number(1))
+    items.append((f"{alias}.{position}", scalar_of(counted, known)))
+    plan = Project(plan, tuple(items))
+    shown = plan.fields[-1 - len(fields) :]
+    return plan, relation_in_scope(alias, (*names, position), shown, exact=level.context.exact)
 
 
 def _is_map(value: exp.Expression, level: Level) -> bool:

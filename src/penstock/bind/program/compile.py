@@ -73,7 +73,7 @@ def compile_program(
 
 
 def _compiled(text: str, catalog: Catalog) -> Program:
-    statements = parse(text, catalog.settings.get("dialect", "penstock"))
+    statements = parse(text, catalog.settings.get("dialect", "penstock"), catalog.types)
     errors: list[PenstockError] = []
     broken: set[str] = set()
     waiting: list[SetLateness] = []

@@ -29,6 +29,7 @@ from penstock.sql.statements import (
     AddColumns,
     CreateFunction,
     CreateTable,
+    CreateType,
     CreateView,
     DeclareRecursiveView,
     Drop,
@@ -46,6 +47,7 @@ DDL = (
     Unparsed,
     DeclareRecursiveView,
     CreateFunction,
+    CreateType,
     Drop,
     SetLateness,
     Set,
@@ -68,6 +70,8 @@ def declare_one(catalog: Catalog, statement: Statement) -> Catalog:
             return _recursive(catalog, statement)
         case CreateFunction():
             return declare_function(catalog, statement)
+        case CreateType():
+            return _type(catalog, statement)
         case Drop():
             return drop(catalog, statement)
         case SetLateness():
@@ -139,6 +143,13 @@ def _bound_or_whole(catalog: Catalog, statement: CreateView) -> tuple[View, ...]
 def _unparsed(catalog: Catalog, statement: Unparsed) -> Catalog:
     refuse_existing(catalog, statement.name, statement.name_span, or_replace=statement.or_replace)
     return catalog.with_view(unparsed_view(catalog, statement))
+
+
+def _type(catalog: Catalog, statement: CreateType) -> Catalog:
+    if statement.name.lower() in catalog.types and not statement.or_replace:
+        message, hint = f"there is a type {statement.name!r} already", "CREATE OR REPLACE TYPE replaces it"
+        raise wrong(code="ALREADY_EXISTS", message=message, place=statement.name_span, hint=hint)
+    return catalog.with_type(statement.name, statement.kind)
 
 
 def _recursive(catalog: Catalog, statement: DeclareRecursiveView) -> Catalog:

@@ -1,4 +1,4 @@
-"""DROP of tables, views and functions."""
+"""DROP of tables, views, functions and types."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ def drop(catalog: Catalog, statement: Drop) -> Catalog:
     """The catalogue without what a DROP names."""
     if statement.what == "function":
         return _drop_function(catalog, statement)
+    if statement.what == "type":
+        return _drop_type(catalog, statement)
     found = (
         catalog.tables.get(statement.name.lower())
         if statement.what == "table"
@@ -42,6 +44,14 @@ def drop(catalog: Catalog, statement: Drop) -> Catalog:
         raise unknown_relation(statement.name, catalog.relation_names(), statement.name_span)
     refuse_dependants(catalog, statement.name, statement.name_span, "drop")
     return catalog.without(statement.name)
+
+
+def _drop_type(catalog: Catalog, statement: Drop) -> Catalog:
+    if statement.name.lower() not in catalog.types and not statement.if_exists:
+        close = did_you_mean(statement.name, tuple(catalog.types))
+        message = f"there is no type {statement.name[:80]!r}"
+        raise wrong(code="UNKNOWN_TYPE", message=message, place=statement.name_span, candidates=close)
+    return catalog.with_type(statement.name, None)
 
 
 def _drop_function(catalog: Catalog, statement: Drop) -> Catalog:

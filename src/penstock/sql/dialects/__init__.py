@@ -5,6 +5,8 @@
 | `penstock` | our own: Spark's names, and every streaming construct |
 | `calcite` | standard SQL's names |
 | `feldera` | Calcite's SQL with BigQuery's date functions |
+| `feldera_functions` | its functions in Spark's words |
+| `parts_of_time` | EXTRACT in `calcite` and `feldera` |
 | `flink` | Flink SQL's names of types, and of settings |
 | `flink_functions` | its functions in Spark's words |
 | `timeplus` | ClickHouse's names of types and functions |

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from penstock.sql.dialects.parts_of_time import PARTS
+from penstock.sql.dialects.rewriting import cut_off
 from penstock.sql.rules import Rules
 
 RULES = Rules(
     "calcite",
-    functions=MappingProxyType({"CARDINALITY": "size", "COLLECT": "collect_list", "ROW": "struct"}),
+    functions=MappingProxyType(
+        {"CARDINALITY": "size", "COLLECT": "collect_list", "ROW": "struct", "WEEK": "weekofyear"}
+    ),
+    rewrites=MappingProxyType({"TRUNC": cut_off, "TRUNCATE": cut_off}),
+    parts=MappingProxyType(dict(PARTS)),
     double_quoted_names=True,
     bracket_constructors=True,
     counts_from_one=True,
+    spreads_rows=True,
+    rounds_dates=True,
     wide_division=True,
     interval_differences=True,
 )

@@ -14,6 +14,7 @@ RULES = Rules(
     rewrites=MappingProxyType(dict(FUNCTIONS)),
     bracket_constructors=True,
     counts_from_one=True,
+    spreads_rows=True,
     idle_settings=(
         "table.",
         "execution.",

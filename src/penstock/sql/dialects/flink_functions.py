@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import Diagnostic
-from penstock.sql.dialects.rewriting import call
+from penstock.sql.dialects.rewriting import call, pattern_of
 from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rewrite
 from penstock.sql.text import span_of
@@ -15,8 +15,6 @@ from penstock.sql.text import span_of
 _MICROS = {"0": 1_000_000, "3": 1000}
 _JSON = "json"  # in the meta of a tree whose text is JSON
 _MILLISECONDS = exp.Literal.number(3)
-_WORDED = frozenset(".$|()*+?{}")  # of regular expressions, and themselves within [ ]
-_NOT_SAID = frozenset("[]^\\")
 
 
 def _is_text(tree: exp.Expression) -> bool:
@@ -50,10 +48,10 @@ def _split_index(tree: exp.Anonymous) -> exp.Expression:
     if len(tree.expressions) != len(("text", "separator", "n")):
         raise _refused(tree, "SPLIT_INDEX takes three arguments", "SPLIT_INDEX('a,b', ',', 0) is 'a'")
     text, separator, place = tree.expressions
-    if not _is_text(separator) or not separator.name or _NOT_SAID & set(separator.name):
+    pattern = pattern_of(separator)
+    if not pattern:
         message = "the separator of SPLIT_INDEX is a text that is written out, without [ ] ^ and \\"
         raise _refused(tree, message, "split_part(text, separator, n + 1) takes any, and gives '' where there is none")
-    pattern = "".join(f"[{sign}]" if sign in _WORDED else sign for sign in separator.name)
     return call("get", call("split", text, exp.Literal.string(pattern)), place)
 
 

@@ -6,6 +6,10 @@ from sqlglot import exp
 
 from penstock.sql.rules import Rewrite
 
+_PAIR = len(("x", "y"))
+_WORDED = frozenset(".$|()*+?{}")  # of regular expressions, and themselves within [ ]
+_NOT_SAID = frozenset("[]^\\")
+
 
 def call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
     """A call of a Spark function."""
@@ -18,6 +22,18 @@ def truncate(tree: exp.Anonymous) -> exp.Expression:
         return tree
     time, unit = tree.expressions
     return call("date_trunc", exp.Literal.string(unit.name.upper()), time)
+
+
+def bare_unit(tree: exp.Expression | None) -> str | None:
+    """A unit of time that is written as a word, in capitals."""
+    return tree.name.upper() if isinstance(tree, exp.Column | exp.Var) else None
+
+
+def pattern_of(separator: exp.Expression) -> str | None:
+    """The regular expression that finds a text that is written out; None for any other value, and for some signs."""
+    if not isinstance(separator, exp.Literal) or not separator.is_string or _NOT_SAID & set(separator.name):
+        return None
+    return "".join(f"[{sign}]" if sign in _WORDED else sign for sign in separator.name)
 
 
 def moved(kind: type[exp.Binary], name: str) -> Rewrite:
@@ -37,3 +53,15 @@ def copied(tree: exp.Expression) -> exp.Expression:
     """A tree that stands in a second place."""
     copy: exp.Expression = tree.copy()
     return copy
+
+
+def cut_off(tree: exp.Anonymous) -> exp.Expression:
+    """TRUNC(x), TRUNC(x, 2): digits are cut off, towards zero; TRUNC(d, 'MONTH') is Spark's."""
+    if len(tree.expressions) not in (1, _PAIR) or any(
+        isinstance(item, exp.Literal) and item.is_string for item in tree.expressions[1:]
+    ):
+        return call("trunc", *tree.expressions)
+    value, *digits = tree.expressions
+    negative = exp.LT(this=exp.Paren(this=value), expression=exp.Literal.number(0))
+    up, down = (call(name, copied(value), *map(copied, digits)) for name in ("ceil", "floor"))
+    return exp.Case(ifs=[exp.If(this=negative, true=up)], default=down)

@@ -14,10 +14,12 @@
 | `value_frames` | `first_value` and its kin over frames that take equal rows together |
 | `whole_rows` | the row that ties go by, where no GROUP BY stands |
 | `group_rows` | the row that ties go by above GROUP BY |
+| `typed` | (views whose words mean what the types say, which are taken as they are) |
 | `clock` | the current time as the step's clock |
 """
 
 from penstock.testing.oracle.recompute import Oracle, matches_rows, reads_error_view
+from penstock.testing.oracle.typed import goes_by_types
 from penstock.testing.oracle.versions import reads_versions
 
-__all__ = ["Oracle", "matches_rows", "reads_error_view", "reads_versions"]
+__all__ = ["Oracle", "goes_by_types", "matches_rows", "reads_error_view", "reads_versions"]

@@ -66,6 +66,7 @@ class Oracle:
         self._reading = Reading()
         self._versions: Mapping[str, Versioned] = {}
         self._catalog: Catalog | None = None
+        self._types: Mapping[str, str] = {}
         self._rows = WholeRows(self._session)
 
     def recompute(
@@ -79,7 +80,7 @@ class Oracle:
         for setting in _SETTINGS:
             self._session.conf.set(setting, str(self._shared.conf.get(setting)))
         if catalog is not self._catalog:
-            self._catalog, self._rows = catalog, WholeRows(self._session)
+            self._catalog, self._rows, self._types = catalog, WholeRows(self._session), catalog.types
         times = {name: table.properties.get("event_time_column") for name, table in catalog.tables.items()}
         self._reading = Reading(
             catalog.settings.get("time zone", "UTC"),
@@ -171,7 +172,7 @@ class Oracle:
         if view.query is None:
             return view.text
         dialect = view.dialect or self._dialect
-        tree = parse_query(view.text, dialect)
+        tree = parse_query(view.text, dialect, self._types)
         before = spark_sql(tree)
         reading = replace(self._reading, with_time=dialect == "flink", limited=dialect == "timeplus")
         tree = order_rows(in_sparks_words(tree.copy(), reading, self._versions))
@@ -209,7 +210,8 @@ class Oracle:
         if view.query is None:
             return set()
         return {
-            table.name.lower() for table in parse_query(view.text, view.dialect or self._dialect).find_all(exp.Table)
+            table.name.lower()
+            for table in parse_query(view.text, view.dialect or self._dialect, self._types).find_all(exp.Table)
         }
 
 
