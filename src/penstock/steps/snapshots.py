@@ -283,7 +283,9 @@ class Snapshots:
                 store.restore(found.path / ROWS, remembered["indexes"])
             if self._origin.is_elsewhere(origin):
                 move(state, wanted, remembered, origin["engine"])
-        except (PenstockError, OSError) as error:
+        except Exception as error:
+            if not isinstance(error, (PenstockError, OSError)) and not self._origin.is_of_other_code(origin):
+                raise
             engine.close_store()
             engine.process(wanted)  # an empty one, if it is wanted
             return None, str(error)
