@@ -323,7 +323,7 @@ def test_what_cannot_be_gone_on_from_says_why(monkeypatch: pytest.MonkeyPatch, t
     with (
         pytest.raises(
             DataError,
-            match=r"no state can be used: it was written by release '0\.0\.1', here \S+; its state has form 0, here \d+",
+            match=r"it was written by release '0\.0\.1', here \S+; its state has form 0, here \d+",
         ) as refused,
         opened.by("native"),
     ):
