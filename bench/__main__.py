@@ -29,6 +29,7 @@ from bench.measure import Effort, jvm_memory
 from bench.nexmark.task import UnavailableError
 from bench.report import PAGE, Figure, machine, renewed
 from bench.topics import figure as topics
+from bench.ways import ENGINES
 
 ON_SPARK = {
     "a": floor.figure,
@@ -98,13 +99,14 @@ def main() -> None:
     parser.add_argument("--runs", type=int, metavar="N", help="at most so many runs to warm up, and to measure")
     parser.add_argument("--figures", default=_ALL, help="which of a to q (all)")
     parser.add_argument("--scale", type=float, metavar="FACTOR", help="of the tables of figure i (1, quick 0.01)")
+    parser.add_argument("--without", choices=ENGINES, action="append", help="leave an engine out of figure i")
     parser.add_argument("--page", type=Path, help="write the figures here (docs/performance.md, if not --quick)")
     given = parser.parse_args()
     where = machine()
     print(where, flush=True)
     page = given.page or (None if given.quick else PAGE)
     scale = given.scale or (_QUICK_SCALE if given.quick else _SCALE)
-    for figure in _figures(given.figures, effort=Effort(given.quick, given.runs, scale)):
+    for figure in _figures(given.figures, effort=Effort(given.quick, given.runs, scale, tuple(given.without or ()))):
         print("\n" + figure.text(), flush=True)
         if page is not None:
             page.write_text(renewed(page.read_text() if page.exists() else "", _INTRODUCTION, figure, where))

@@ -32,12 +32,13 @@ class Runs:
 class Effort:
     """How much is asked for: everything, only a look whether it works (`quick`), or at most so many runs.
 
-    `scale` is the scale factor of the tables for decision support.
+    `scale` is the scale factor of the tables for decision support, which the engines `without` do not take part in.
     """
 
     quick: bool = False
     most: int | None = None
     scale: float = 1.0
+    without: tuple[str, ...] = ()
 
     def runs(self, full: Runs, *, quick: Runs) -> Runs:
         """How often to run something for which both are known."""

@@ -38,12 +38,13 @@ _NOTE = (
 
 def figure(spark: SparkSession, *, effort: Effort) -> Figure:
     """All views kept by both engines, and computed anew by Spark and DuckDB."""
-    return measured(spark, generated(effort.scale, columns()), effort.runs(Runs(1, 5), quick=Runs(0, 1)), effort.scale)
+    runs = effort.runs(Runs(1, 5), quick=Runs(0, 1))
+    return measured(spark, generated(effort.scale, columns()), runs, effort.scale, effort.without)
 
 
-def measured(spark: SparkSession, tables: Tables, runs: Runs, scale: float) -> Figure:
-    """The figure over these tables."""
-    with _Contest(spark, tables) as contest:
+def measured(spark: SparkSession, tables: Tables, runs: Runs, scale: float, without: Sequence[str] = ()) -> Figure:
+    """The figure over these tables, with the engines that are not left out."""
+    with _Contest(spark, tables, without) as contest:
         loads = {engine: contest.load(engine) for engine in ENGINES}
         turns = [contest.turn(number) for number in range(runs.warm + runs.measured)][runs.warm :]
     found = {name: _median([turn[name] for turn in turns]) for name in turns[-1]}
@@ -81,12 +82,12 @@ class _Contest:
     A system that fails, for want of memory say, is `left_out` from then on, with the reason; a wrong answer is none.
     """
 
-    def __init__(self, spark: SparkSession, tables: Tables) -> None:
+    def __init__(self, spark: SparkSession, tables: Tables, without: Sequence[str]) -> None:
         self._spark = spark
         self._tables = tables
         self._meter = Meter(spark)
         self._said: dict[str, Mapping[str, pa.Table]] = {}
-        self.left_out: dict[str, str] = {}
+        self.left_out = dict.fromkeys(without, "it was not asked for")
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -106,6 +107,8 @@ class _Contest:
 
     def load(self, engine: str) -> float | None:
         """All rows in one step; the seconds that it took, None if it has failed."""
+        if engine in self.left_out:
+            return None
         began = time.perf_counter()
         self._tried(engine, lambda: self._step(engine, self._tables))
         seconds = time.perf_counter() - began
