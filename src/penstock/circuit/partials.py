@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import FRACTIONAL, Type, is_decimal
@@ -24,6 +25,7 @@ PRESENT = "__rows"
 
 _SMALL = ("tinyint", "smallint", "int")
 _EXACT_DIGITS = 18  # a DECIMAL of so many digits times a weight still fits 38 digits
+_AVERAGED_SCALE = 8  # digits behind the point with which an average is exact arithmetic of 38 digits
 _LIMB = 4294967296
 _RUNNING = {
     "min": "min",
@@ -152,8 +154,10 @@ def _decimal_sum(value: str, kind: Type, seen: Partial, name: str) -> Decomposed
 
 
 def _average(call: AggregateCall, kind: Type | None, name: str, *, append_only: bool) -> Decomposed | None:
-    if kind is None or is_decimal(kind):
-        return None  # the rounding of Spark's DECIMAL average is its own; touched groups are recomputed
+    if kind is not None and is_decimal(kind):
+        return _decimal_average(call.arguments[0].text, kind, name)
+    if kind is None:
+        return None
     found = _sum(call, kind, name, append_only=append_only)
     if found is None:
         return None
@@ -163,6 +167,32 @@ def _average(call: AggregateCall, kind: Type | None, name: str, *, append_only: 
     if kind == "bigint":
         total = f"(cast({quoted(name + 'h')} as double) * {_LIMB}D + cast({quoted(name + 'l')} as double))"
     return columns, f"if(coalesce({seen}, 0L) <> 0, {total} / {seen}, NULL)"
+
+
+def _decimal_average(value: str, kind: Type, name: str) -> Decomposed | None:
+    """The average with four more digits, rounded half away from zero, of the sum and the count.
+
+    A division of DECIMALs has fewer digits than that may need, and rounds in its own place: so whole numbers alone are
+    divided, of which the remainders have been taken off.
+    """
+    precision, scale = decimal_shape(kind)
+    found = _decimal_sum(value, kind, Partial(f"{name}n", f"if(({value}) IS NULL, 0L, {WEIGHT})"), name)
+    if found is None or scale > _AVERAGED_SCALE:
+        return None
+    partials, _ = found
+    number = f"cast({quoted(partials[0].name)} as decimal(19,0))"
+    total = f"cast({quoted(name)} as decimal({precision + 10},{scale}))"
+    rest = f"cast({total} % {number} as decimal({19 + scale},{scale}))"
+    whole = f"cast(({total} - {rest}) / {number} as decimal({precision + 1},0))"
+    # Ten thousandths of a unit of the last digit, twice, so that half of one is the number itself.
+    units = f"cast({rest} * cast({10**scale} as decimal({scale + 1},0)) as decimal(27,0))"
+    half = f"cast(sign({rest}) as decimal(1,0)) * {number}"
+    doubled = f"(cast({units} * cast(20000 as decimal(5,0)) as decimal(33,0)) + {half})"
+    twice = f"(cast(2 as decimal(1,0)) * {number})"
+    digits = f"cast(({doubled} - {doubled} % {twice}) / {twice} as decimal({scale + 5},0))"
+    behind = f"{digits} * {Decimal(10) ** -(scale + 4):f}BD"
+    answer = f"cast({whole} + {behind} as decimal({precision + 4},{scale + 4}))"
+    return partials, f"if(coalesce({quoted(partials[0].name)}, 0L) <> 0, {answer}, NULL)"
 
 
 def decimal_shape(kind: Type) -> tuple[int, int]:

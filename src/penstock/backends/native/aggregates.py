@@ -16,7 +16,7 @@ from penstock.backends.native.expressions.once import ordered
 from penstock.backends.native.lists import LISTS, Answer, SortedRows, sorted_rows
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.backends.native.raised import Failure, said
-from penstock.backends.native.wide_sums import in_units, of_units, wide_sum
+from penstock.backends.native.wide_sums import averaged, wide_sum
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_numeric, struct_fields
 from penstock.circuit.raised import OUT_OF_RANGE, OVERFLOW, SUM_TOO_LONG, SUM_TOO_WIDE
 from penstock.plan.forms import Aggregated, Call, Case, Constant, Form, Named, Star, called
@@ -278,13 +278,9 @@ def _average(asked: Asked) -> Proven:
     precision, scale = _digits(value.type)
     if precision > _SUMMED:
         raise NotProvenError(what=f"{asked.function} of {value.type}, whose sum may overflow")
-    whole = in_units(asked.call("sum", value.text))
     count = f"CAST({asked.call('count', value.text)} AS HUGEINT)"
-    # Four more digits, of which the last is rounded half away from zero.
-    rest = f"(20000 * ({whole} % {count}) + CAST(sign({whole}) AS HUGEINT) * {count}) // (2 * {count})"
     kind = f"decimal({precision + 4},{scale + 4})"
-    units = of_units(f"(10000 * ({whole} // {count}) + {rest})", scale + 4)
-    return Proven(f"CAST({units} AS {kind.upper()})", kind)
+    return Proven(averaged(asked.call("sum", value.text), count, precision, scale), kind)
 
 
 def _digits(kind: Type) -> tuple[int, int]:

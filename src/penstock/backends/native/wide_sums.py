@@ -43,3 +43,11 @@ def of_units(value: str, scale: int) -> str:
     """A HUGEINT that counts units of the last digit, as a DECIMAL of 38 digits."""
     whole = f"CAST({value} AS DECIMAL(38,0))"
     return f"{whole} * CAST('{Decimal(10) ** -scale:f}' AS DECIMAL({scale},{scale}))" if scale else whole
+
+
+def averaged(total: str, count: str, precision: int, scale: int) -> str:
+    """The average of DECIMALs by their sum and count, a HUGEINT: four more digits, rounded half away from zero."""
+    whole = in_units(total)
+    rest = f"(20000 * ({whole} % {count}) + CAST(sign({whole}) AS HUGEINT) * {count}) // (2 * {count})"
+    units = of_units(f"(10000 * ({whole} // {count}) + {rest})", scale + 4)
+    return f"CAST({units} AS DECIMAL({precision + 4},{scale + 4}))"

@@ -15,6 +15,7 @@ from penstock.backends.native.operators.grouped import Partial
 from penstock.backends.native.proof import NotProvenError, Proven, quoted, standing_at
 from penstock.backends.native.raised import Failure, said
 from penstock.backends.native.scalars import proven
+from penstock.backends.native.wide_sums import averaged
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
 from penstock.circuit.partials import PRESENT, decimal_shape
@@ -108,7 +109,7 @@ def _decomposed(call: AggregateCall, name: str, types: Mapping[str, Type | None]
     if call.function == "sum":
         return _sum(call, argument, name)
     if call.function in ("avg", "mean"):
-        return _average(call, argument, name)
+        return _average(argument, name)
     if call.function in _RUNNING:
         require_compared(argument.type)
         aggregate, merged = _RUNNING[call.function]
@@ -166,10 +167,12 @@ def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _average(call: AggregateCall, argument: Proven, name: str) -> Decomposed:
-    if is_decimal(argument.type):
-        raise NotProvenError(what=f"{call.function} of {argument.type} as a partial result")
+def _average(argument: Proven, name: str) -> Decomposed:
     seen, some = _seen(argument, name)
+    if is_decimal(argument.type):
+        precision, scale = decimal_shape(argument.type)
+        answer = averaged(slot(name), f"CAST({slot(seen.name)} AS HUGEINT)", precision, scale)
+        return Decomposed((seen, _total(argument, name)), f"CASE WHEN {some} THEN {answer} END")
     return Decomposed(
         (seen, _total(argument, name)), f"CASE WHEN {some} THEN {slot(name)}::DOUBLE / {slot(seen.name)} END"
     )
