@@ -86,3 +86,82 @@ def test_what_an_answer_raises_is_an_error_of_values(spark, query, read):
         pipeline.step({"t": [(1, "2024-07-29 12:00:00")]})
         with pytest.raises(penstock.DataError):
             read(pipeline.query(query))
+
+
+DOCUMENTS = """
+CREATE TABLE t (k INT PRIMARY KEY, raw STRING);
+CREATE VIEW v AS SELECT k, get_json_object(raw, '$.a') AS a, CAST(get_json_object(raw, '$.n[1]') AS INT) AS n FROM t;
+"""
+LENIENT = "{'a': \"it's\"}"
+
+
+@pytest.mark.spark
+def test_spark_is_asked_for_json_as_hardly_anybody_writes_it(spark):
+    opened = []
+    later = penstock.LaterSession(lambda: opened.append(spark) or spark)
+    with penstock.Pipeline(DOCUMENTS, spark=later) as pipeline:
+        pipeline.step({"t": [(1, '{"a": "x", "n": [0, 7]}'), (2, None), (3, '{"a": {"b": [1.50]}}'), (4, "it's none")]})
+        assert not opened
+        pipeline.step({"t": [(5, LENIENT), (6, LENIENT), (7, '{"a": 1e300}')]})
+        assert opened
+        assert rows(pipeline) == [
+            (1, "x", 7), (2, None, None), (3, '{"b":[1.5]}', None), (4, None, None), (5, "it's", None),
+            (6, "it's", None), (7, "1.0E300", None),
+        ]  # fmt: skip
+        pipeline.step(sql="DELETE FROM t WHERE k = 5")
+        assert pipeline.verify("v")
+
+
+def test_a_program_without_spark_says_that_it_cannot_read_such_json():
+    with penstock.Pipeline(DOCUMENTS, engine="native") as pipeline:
+        pipeline.step({"t": [(1, '{"a": "it\'s"}')]})
+        with pytest.raises(penstock.PenstockError, match=r"JSON of a kind of which only Spark can tell"):
+            pipeline.step({"t": [(2, LENIENT)]})
+        assert rows(pipeline) == [(1, "it's", None)]
+
+
+@penstock.LaterSession
+def no_spark():
+    pytest.fail("Spark was asked for")
+
+
+RAW = [
+    '{"a": "x", "b": {"c": 1.50, "d": [true, null]}, "n": -7}',
+    '{"a": null, "b": {}, "n": "12"}',
+    '{"n": 1.5, "a": 1e2}',
+    '{"a": {"b": []}}',
+    "no JSON",
+    '{"a": "cut off',
+    "",
+    None,
+]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "query", "wanted"),
+    [
+        (
+            "penstock",
+            "SELECT get_json_object(raw, '$.a') AS a, get_json_object(raw, '$.b.d[1]') AS d FROM t",
+            [("x", "null"), (None, None), ("100.0", None), ('{"b":[]}', None), *[(None, None)] * 4],
+        ),
+        (
+            "timeplus",
+            "SELECT raw:a AS a, raw:b.d[1] AS d, json_extract_int(raw, 'n') AS n, raw:b.c::float64 AS c FROM t",
+            [
+                ("x", "true", -7, 1.5), (None, None, 12, None), ("100.0", None, None, None),
+                ('{"b":[]}', None, None, None), *[(None, None, None, None)] * 4,
+            ],
+        ),
+        (
+            "flink",
+            "SELECT JSON_VALUE(raw, '$.a') AS a, JSON_VALUE(raw, 'lax $.n' RETURNING INT) AS n FROM t",
+            [("x", -7), (None, 12), ("100.0", None), ('{"b":[]}', None), *[(None, None)] * 4],
+        ),
+    ],
+)  # fmt: skip
+def test_an_ordinary_program_needs_no_spark(dialect, query, wanted):
+    text = f"CREATE TABLE t (k INT, raw STRING);\nCREATE VIEW v AS {query};"
+    with penstock.Pipeline(text, spark=no_spark, dialect=dialect) as pipeline:
+        pipeline.step({"t": list(enumerate(RAW))})
+        assert sorted(pipeline.query("SELECT * FROM v").rows, key=repr) == sorted(wanted, key=repr)

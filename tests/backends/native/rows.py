@@ -74,6 +74,11 @@ FRACTION_TEXTS = [
     "0.0e-40",
     "3.4028235677973366e38", "16777217", "1\x00",
 ]  # fmt: skip
+DOCUMENTS = [
+    None, "", "{}", "[]", "a", '{"a": "x", "n": 1}', '{"a": null, "n": "12"}', '{"a": 1.50, "n": 1.5}', '{"a": true}',
+    '{"a": {"b": [1, {"c": "\\u00e9"}]}, "n": 99999999999}', '{"b": [{"c": "d"}, 2], "a": [ 1 , null ]}', '{"a": 1',
+    "{'a': 'b'}", "[0, [1, 2.0]]", "[null, null]", '"text"', "12", '{"a": 1, "a": 2} and', '{"b": [{"c": 1e17}]}',
+]  # fmt: skip
 FRACTIONS = [
     None, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 0.1, 0.3, NAN, INF, -INF, 1e308, -1e308, 5e-324, 127.5,
     128.0, -128.5, -129.0, 32768.25, 2147483647.5, 2147483648.0, 9.2e18, 2.0**63, -(2.0**63), 1e20, 123456.789,
@@ -110,10 +115,12 @@ VALUES = {
     "map<int,array<string>>": [None, [], [(1, ["a", None])], [(-1, None), (0, []), (2, ["é"])]],
 }
 SPECIAL = {"digits": NUMBER_TEXTS, "fractions": FRACTION_TEXTS, "days": DATE_TEXTS, "wide": FRACTIONS + NARROW}
+SPECIAL["documents"] = DOCUMENTS
 _KINDS = {kind: kind for kind in VALUES} | {
     "digits": "string",
     "fractions": "string",
     "days": "string",
+    "documents": "string",
     "wide": "double",
 }
 EACH = 38

@@ -11,6 +11,7 @@
 | functions    | functions of Penstock that DuckDB calls                                      |
 | generators   | generators: numbered rows for each row, and the elements of lists           |
 | interrupts   | Ctrl-C while DuckDB works                                                   |
+| json_texts   | values within texts of JSON                                                 |
 | letters      | letters in the other case, where Spark knows them otherwise                 |
 | lists        | aggregates that the binder has written with sorted lists of rows            |
 | listing      | docs/reference/proven.md: what is proven, as the proofs say                 |

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.backends.matching.function import MATCH, SETTLED, matches_in_arrow, settled_in_arrow
 from penstock.backends.native.asked import ASKED, WRITTEN, Ask, nobody
 from penstock.backends.native.asked import in_arrow as asked_in_arrow
+from penstock.backends.native.json_texts import JSON
+from penstock.backends.native.json_texts import in_arrow as json_in_arrow
 from penstock.backends.native.letters import CAPITAL, SMALL, capital_in_arrow, small_in_arrow
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ def know_functions(connection: DuckDBPyConnection, ask: Ask = nobody) -> None:
         (SETTLED, settled_in_arrow, "INTEGER"),
         (ASKED, asked_in_arrow(ask, "int64"), "BIGINT"),
         (WRITTEN, asked_in_arrow(ask, "string"), "VARCHAR"),
+        (JSON, json_in_arrow(ask), "VARCHAR"),
         (SMALL, small_in_arrow, "VARCHAR"),
         (CAPITAL, capital_in_arrow, "VARCHAR"),
     )

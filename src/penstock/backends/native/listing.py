@@ -40,6 +40,7 @@ _SAID = {"decimal(10,2)": "DECIMAL", "array<int>": "ARRAY", "struct<x:int>": "ST
 # Constants that say something: a unit of time, a format, a group of a pattern, the bits of a digest.
 _TEXTS = dict.fromkeys(["extract", "date_part", "datepart", "date_trunc", "trunc"], "year")
 _TEXTS |= {"date_format": "yyyy", "from_unixtime": "yyyy", "regexp_extract": "(a)b", "next_day": "MO"}
+_TEXTS |= {"get_json_object": "$.a"}
 _NUMBER = {"sha2": "256"}
 _OF_PAIRS = ("corr", "min_by", "max_by", "percentile")
 _WINDOW_ARGUMENTS = dict.fromkeys(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist"], 0)
@@ -47,6 +48,7 @@ _WINDOW_ARGUMENTS |= {"nth_value": 2}
 _ORDERED, _WITHIN = ("listagg", "string_agg"), ("percentile_cont", "percentile_disc")
 _SPECIAL = {
     "sequence": "INT or BIGINT, and a constant between one and the next",
+    "get_json_object": "STRING, and a path in quotes of names and places, such as `$.a['b'][0]`",
     "array_sort": "an ARRAY of plain values, or the entries of a MAP that `map_entries` gives",
     "sort_array": "an ARRAY of plain values, upwards or downwards by a constant",
 }

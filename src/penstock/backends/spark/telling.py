@@ -12,11 +12,18 @@ _MICROS = "unix_micros(CAST(try_cast(value AS {kind}) AS TIMESTAMP))"  # None fo
 
 
 def told(spark: SparkSession, kind: str, values: Sequence[Any]) -> list[Any]:
-    """The texts of values that are `double`; of texts the microseconds since 1970 as a time of `kind`."""
+    """The texts of values that are `double`; of texts of JSON what stands at the path that `kind` is, as `$.a`.
+
+    Of other texts the microseconds since 1970 as a time of `kind`.
+    """
     import pyarrow as pa  # noqa: PLC0415 - 100 ms that `check` need not wait
+    from pyspark.sql.functions import expr, get_json_object  # noqa: PLC0415 - it is there with the session
 
     rows = spark.createDataFrame(pa.table({"place": list(range(len(values))), "value": list(values)}))
-    wanted = "CAST(value AS STRING)" if kind == "double" else _MICROS.format(kind=kind)
-    answers = rows.selectExpr("place", f"{wanted} AS told").toArrow()
+    if kind.startswith("$"):
+        wanted = get_json_object("value", kind).cast("binary")  # escapes of half a letter may make no UTF-8
+    else:
+        wanted = expr("CAST(value AS STRING)" if kind == "double" else _MICROS.format(kind=kind))
+    answers = rows.select("place", wanted.alias("told")).toArrow()
     found: list[Any] = answers.sort_by("place").column("told").to_pylist()
-    return found
+    return [item.decode(errors="replace") if isinstance(item, bytes) else item for item in found]
