@@ -14,7 +14,7 @@ from penstock.bind.level import Level
 from penstock.bind.scope import with_fields
 from penstock.bind.subqueries.subquery import bind_subquery
 from penstock.bind.time_windows.in_group_by import OF_SPARK
-from penstock.bind.windows.arrival import bind_looking_back, looks_back
+from penstock.bind.windows.arrival import bind_end, bind_looking_back, is_end, looks_back
 from penstock.bind.windows.named_windows import with_definition
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.trees import call, call_name, replace_nodes
@@ -62,6 +62,8 @@ def _calling(node: exp.Expression, level: Level) -> exp.Expression | None:
     match node:
         case exp.Anonymous() | exp.Window() if looks_back(node, level):
             return bind_looking_back(node, level)
+        case exp.Anonymous() if is_end(node, level):
+            return bind_end(node, level) or bind_call(node, level)
         case exp.Anonymous():
             return bind_call(node, level)
         case exp.Window():
