@@ -147,9 +147,7 @@ def test_first_and_last_values_go_by_arrival(steps):
             keyed, large = {}, [2 * v for _, v in rows if v]
             for k, v in rows:
                 keyed.setdefault(k, []).append(v)
-            expected = [
-                (k, v[0], v[-1], None if v[0] is None else v[0] + 1, last_large(v)) for k, v in keyed.items()
-            ]
+            expected = [(k, v[0], v[-1], None if v[0] is None else v[0] + 1, last_large(v)) for k, v in keyed.items()]
             assert Counter(pipeline.content("ends").rows) == Counter(expected)
             assert pipeline.content("within").rows == [(large[-1] if large else None,)]
 

@@ -127,7 +127,8 @@ class Insert(Statement):
 
     With `by_name` the query's own column names say where its values go. UPSERT needs a key, and `conflict` is the word
     behind ON CONFLICT DO: NOTHING, UPDATE, DEDUPLICATE or ERROR. One that is `in_set` stands. What it `does` with the
-    rows of keys is 'insert', or of an UPDATE or DELETE over a stream 'update' or 'delete'.
+    rows of keys is 'insert', or of an UPDATE or DELETE over a stream 'update' or 'delete'. `INSERT INTO t (* EXCEPT b)`
+    gives all columns but those that are `left_out`.
     """
 
     table: str
@@ -141,6 +142,7 @@ class Insert(Statement):
     conflict_span: Span | None = None
     in_set: bool = False
     does: str = "insert"
+    left_out: tuple[tuple[str, Span], ...] = ()
 
     @property
     def is_constant(self) -> bool:

@@ -115,6 +115,17 @@ def _by_arrival(name: str) -> Rewrite:
     return rewrite
 
 
+def _quantile(tree: exp.Anonymous) -> exp.Expression:
+    """quantile(0.9)(x) and quantile(x, 0.9); without a level it is the median."""
+    return call("percentile", *tree.expressions) if len(tree.expressions) > 1 else call("median", *tree.expressions)
+
+
+def _percentiles(tree: exp.Anonymous) -> exp.Expression:
+    """quantiles(0.5, 0.9)(x): an array of them."""
+    value, *levels = tree.expressions or [exp.Null()]
+    return call("percentile", value, call("array", *levels)) if levels else tree
+
+
 def _named(name: str) -> Rewrite:
     return lambda tree: call(name, *tree.expressions)
 
@@ -137,10 +148,14 @@ _AGGREGATES: Mapping[str, Rewrite] = {
     "ANY": lambda tree: call("any_value", *tree.expressions, exp.true()),  # of those that are there
     "ANY_LAST": lambda tree: call("last", *tree.expressions, exp.true()),
     "MEDIAN": _named("median"),
-    "QUANTILE": _named("percentile"),
+    **dict.fromkeys(("QUANTILE", "QUANTILE_EXACT"), _quantile),
+    **dict.fromkeys(("QUANTILES", "QUANTILES_EXACT"), _percentiles),
     **{name: _percentile(level) for name, level in _PERCENTILES.items()},
 }
-_WITH_CONDITION = ("SUM", "AVG", "MIN", "MAX", "FIRST", "LAST", "FIRST_VALUE", "LAST_VALUE", "STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP")
+_WITH_CONDITION = (
+    *("SUM", "AVG", "MIN", "MAX", "FIRST", "LAST", "FIRST_VALUE", "LAST_VALUE"),
+    *("STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP"),
+)
 
 
 def _conditional(name: str) -> Rewrite:
