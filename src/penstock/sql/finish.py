@@ -53,6 +53,7 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _one_distinct_value(node)
     tree = _counted_from_one(tree) if rules.counts_from_one else tree
     tree = _with_json(tree, source, rules)
+    tree = _with_forms(tree, rules)
     tree = _with_functions(with_casts(tree, rules), source, rules)
     for select in tree.find_all(exp.Select) if rules.aliases_in_where else ():
         spread_aliases(select)
@@ -85,6 +86,20 @@ def _with_json(tree: exp.Expression, source: str, rules: Rules) -> exp.Expressio
             found.meta[WRITTEN] = " ".join(source[place.start : place.end].split())
         node.replace(found)
         tree = found if node is tree else tree
+    return tree
+
+
+def _with_forms(tree: exp.Expression, rules: Rules) -> exp.Expression:
+    """The tree with the dialect's forms that are no calls in Spark's words."""
+    rewrite = rules.forms
+    if rewrite is None:
+        return tree
+    for node in reversed(list(tree.find_all(exp.Expression))):
+        found = rewrite(node)
+        if found is not None:
+            found.meta.update(node.meta)
+            node.replace(found)
+            tree = found if node is tree else tree
     return tree
 
 

@@ -68,6 +68,9 @@ def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
         token = tokens[index]
         after = tokens[index + 1] if index + 1 < len(tokens) else _END
         later = tokens[index + 2] if index + 2 < len(tokens) else _END
+        if after.token_type is TokenType.DOT and str(token.text).lower() in rules.namespaces:
+            index += 2
+            continue
         timed.pass_over(token, marked[-1] if marked else _END)
         before = marked[-1] if marked else _END
         in_timed = timed.inside or word(before) in _BOUNDED

@@ -27,6 +27,8 @@ class Rules:
     with `counts_from_one` the first element of an array is a[1], with `types_as_texts` a type may be a text, with
     `aliases_in_where` a name of the SELECT list may stand in WHERE. `json_at` replaces `x:a.b`, which is
     a part of a VARIANT in Spark.
+    `forms` replaces what is no call, None what is in Spark's words.
+    `namespaces` are names in front of a relation that say nothing, since there is one namespace.
     `idle_settings` are the beginnings of names of settings that SET takes and that have no meaning here.
     """
 
@@ -45,4 +47,6 @@ class Rules:
     types_as_texts: bool = False
     aliases_in_where: bool = False
     json_at: Callable[[exp.JSONExtract], exp.Expression] | None = None
+    forms: Callable[[exp.Expression], exp.Expression | None] | None = None
+    namespaces: tuple[str, ...] = ()
     idle_settings: tuple[str, ...] = ()

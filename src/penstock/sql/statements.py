@@ -234,11 +234,15 @@ class Explain(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class Show(Statement):
-    """SHOW TABLES, SHOW COLUMNS [FROM name], SHOW CREATE TABLE name and the like; `what` is lower-case."""
+    """SHOW TABLES, SHOW COLUMNS [FROM name], SHOW CREATE TABLE name and the like; `what` is lower-case.
+
+    What is shown has a name that is `like` a pattern, if there is one.
+    """
 
     what: str
     name: str | None = None
     name_span: Span | None = None
+    like: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

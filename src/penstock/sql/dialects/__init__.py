@@ -6,6 +6,7 @@
 | `calcite` | standard SQL's names |
 | `feldera` | Calcite's SQL with BigQuery's date functions |
 | `flink` | Flink SQL's names of types, and of settings |
+| `flink_forms` | its predicates that are no calls, in Spark's words |
 | `flink_functions` | its functions in Spark's words |
 | `timeplus` | ClickHouse's names of types and functions |
 | `timeplus_aggregates` | its aggregates in Spark's words |
