@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from penstock.bind.expressions.averages import bound_average, is_average
 from penstock.bind.expressions.calls import bind_call
+from penstock.bind.expressions.dates import bound_date
 from penstock.bind.expressions.structs import bind_struct
 from penstock.bind.level import Level
 from penstock.bind.scope import with_fields
@@ -37,8 +38,10 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
             return bind_subquery(node, level)
         case exp.Predicate() if _is_quantified(node):
             return bind_subquery(node, level)
+        case exp.Floor() | exp.Ceil():
+            return bound_date(node, level)
         case exp.Anonymous() | exp.Window() | exp.Filter():
-            return _average(node, level) or _calling(node, level)
+            return _average(node, level) or bound_date(node, level) or _calling(node, level)
         case exp.WithinGroup() if level.output_first:
             return level.bind_inside_aggregate(node)
         case exp.Dot() if isinstance(node.expression, exp.Star):
