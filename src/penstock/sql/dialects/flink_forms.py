@@ -21,7 +21,7 @@ _ENDS = 2
 
 
 def in_other_forms(node: exp.Expression) -> exp.Expression | None:
-    """What stands for such a form; None for anything else."""
+    """The words of Spark for such a form; None for anything else."""
     match node:
         case exp.Is() if isinstance(node.expression, exp.JSON):
             return _is_json(node)
