@@ -36,3 +36,10 @@ def test_waterlines_and_state(spark):
         assert {item.views: item.rows for item in events[-1].state} == {("sums",): 3, ("keys",): keys["rows"]}
         pipeline.compact()
         assert {item.views: item.rows for item in pipeline.state()} == {("sums",): 2, ("keys",): 2}
+
+
+def test_names_that_are_like_a_pattern():
+    with Pipeline(PROGRAM, engine="native") as pipeline:
+        assert [row["view"] for row in asked("SHOW VIEWS LIKE 's%';", pipeline)] == ["sums"]
+        assert [row["view"] for row in asked("SHOW VIEWS LIKE 'KEY_';", pipeline)] == ["keys"]
+        assert asked("SHOW TABLES LIKE 'b';", pipeline) == []

@@ -132,6 +132,31 @@ def test_groups_of_windows_arrive_with_their_windows():
         assert read(query) == [(3, None), (4, 3), (8, 4), (16, 8)]
 
 
+@examples(4, 15)
+@given(steps=st.lists(ROWS, max_size=5))
+def test_first_and_last_values_go_by_arrival(steps):
+    views = """
+    CREATE VIEW ends AS SELECT k, earliest(v), latest(v), first_value(v + 1), last_value_if(v, v > 1) FROM s GROUP BY k;
+    CREATE VIEW within AS SELECT latest(w) FROM (SELECT v * 2 AS w FROM s WHERE v > 0);
+    """
+    with Pipeline(STREAM + views, dialect="timeplus", spark=no_spark) as pipeline:
+        rows = []
+        for step in steps:
+            pipeline.step({"s": step}, clock="2025-01-01 10:00:00")
+            rows += step
+            keyed, large = {}, [2 * v for _, v in rows if v]
+            for k, v in rows:
+                keyed.setdefault(k, []).append(v)
+            expected = [(k, v[0], v[-1], None if v[0] is None else v[0] + 1, last_large(v)) for k, v in keyed.items()]
+            assert Counter(pipeline.content("ends").rows) == Counter(expected)
+            assert pipeline.content("within").rows == [(large[-1] if large else None,)]
+
+
+def last_large(values):
+    large = [v for v in values if v is not None and v > 1]
+    return large[-1] if large else None
+
+
 def test_rows_of_a_join_arrive_with_the_later_side():
     program = STREAM + "CREATE STREAM t (k string, w int);"
     with Pipeline(program, dialect="timeplus", spark=no_spark) as pipeline:

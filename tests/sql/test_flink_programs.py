@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.bind.program.compile import compile_program
-from penstock.errors import SqlError, UnsupportedError
+from penstock.errors import PenstockError, SqlError, UnsupportedError
 from penstock.sql.parse import parse, parse_expression
 from penstock.sql.text import spark_sql
 
@@ -43,6 +43,24 @@ from penstock.sql.text import spark_sql
         ("LISTAGG(s)", "listagg(s, ',')"),
         ("LISTAGG(DISTINCT s, '-')", "listagg(DISTINCT s, '-')"),
         ("SHA384(s)", "sha2(s, 384)"),
+        ("(a, b) OVERLAPS (c, d)", "(least(a, b) <= greatest(c, d) AND least(c, d) <= greatest(a, b))"),
+        (
+            "(a, INTERVAL '1' HOUR) OVERLAPS (c, d)",
+            (
+                "(least(a, a + INTERVAL '1' HOUR) <= greatest(c, d)"
+                " AND least(c, d) <= greatest(a, a + INTERVAL '1' HOUR))"
+            ),
+        ),
+        ("EXTRACT(EPOCH FROM t)", "unix_seconds(CAST(t AS TIMESTAMP))"),
+        ("x IS JSON", "coalesce(((get_json_object(x, '$')) IS NOT NULL), false)"),
+        (
+            "x IS JSON ARRAY",
+            "coalesce(((get_json_object(x, '$')) IS NOT NULL AND startswith(ltrim(x), '[')), false)",
+        ),
+        ("ARRAY_SLICE(a, 2, 3)", "slice(a, 2, 2)"),
+        ("ARRAY_SLICE(a, 3, 2)", "slice(a, 3, 0)"),
+        ("ARRAY_SLICE(a, n)", "slice(a, n, size(a))"),
+        ("TRUNCATE(x, 2)", "if((x) < 0, ceil(x, 2), floor(x, 2))"),
         ("FROM_BASE64(s)", "CAST(unbase64(s) AS STRING)"),
         ("ROW(1, 'a')", "struct(1, 'a')"),
     ],
@@ -55,6 +73,9 @@ def test_a_function_in_sparks_words(written, spark):
     ("written", "message"),
     [
         ("SPLIT_INDEX(s, '^', 0)", "a text that is written out"),
+        ("a OVERLAPS (c, d)", "two pairs of times"),
+        ("ARRAY_SLICE(a, n, 3)", "numbers from 1 on, written out"),
+        ("ARRAY_SLICE(a)", "takes an array, a start and an end"),
         ("SPLIT_INDEX(s, ',')", "takes three arguments"),
         ("TO_TIMESTAMP_LTZ(n, 6)", "takes seconds or milliseconds"),
         ("JSON_VALUE(j, '$.a' ERROR ON ERROR)", "what fails is NULL"),
@@ -120,3 +141,39 @@ def test_the_name_of_metadata_is_in_quotes_of_either_kind():
 def test_explain_plan_for():
     (plan,) = parse("EXPLAIN PLAN FOR SELECT 1", "flink")
     assert plan.query is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("EXPLAIN ESTIMATED_COST, CHANGELOG_MODE SELECT id FROM t", ("plan", "changelog")),
+        ("EXPLAIN INSERT INTO o SELECT id FROM t", ()),
+        ("EXPLAIN PLAN FOR INSERT INTO default_catalog.default_database.o SELECT id FROM t", ()),
+    ],
+)
+def test_what_is_explained(text, options):
+    (found,) = parse(text, "flink")
+    assert found.options == options
+    assert spark_sql(found.query) == "SELECT id FROM t"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("SHOW CATALOGS", "one namespace"),
+        ("SHOW CURRENT DATABASE", "one namespace"),
+        ("EXPLAIN STATEMENT SET BEGIN INSERT INTO o SELECT id FROM t; END", "for each of them"),
+    ],
+)
+def test_what_there_is_none_of_says_what_there_is(text, hint):
+    with pytest.raises(PenstockError) as error:
+        parse(text, "flink")
+    assert hint in str(error.value.diagnostics[0].hint)
+
+
+def test_names_of_the_only_catalog_say_nothing():
+    text = """
+    CREATE TABLE `default_catalog`.`default_database`.`t` (id INT) DISTRIBUTED BY HASH(id) INTO 4 BUCKETS;
+    CREATE VIEW v AS SELECT id FROM default_database.t;
+    """
+    assert [item.name for item in compile_program(text, dialect="flink").catalog.relations()] == ["t", "v"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 
 def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
     """The answer of SHOW."""
+    found = _all_shown(statement, pipeline)
+    if statement.like is None:
+        return found
+    signs = {"%": ".*", "_": "."}
+    pattern = re.compile("".join(signs.get(sign, re.escape(sign)) for sign in statement.like), re.IGNORECASE)
+    return Table(found.columns, [row for row in found.rows if pattern.fullmatch(str(row[0]))])
+
+
+def _all_shown(statement: sql.Show, pipeline: Pipeline) -> Table:
     catalog = pipeline.catalog
     match statement.what:
         case "tables":

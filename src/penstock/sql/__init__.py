@@ -27,6 +27,7 @@
 | `pipes` | `FROM t |> …` |
 | `tablefunctions` | TUMBLE, HOP, SESSION and others in FROM |
 | `jsonvalues` | the words behind the arguments of the JSON functions of standard SQL |
+| `protonforms` | the forms that Timeplus has of ClickHouse |
 | `matchclause` | MATCH_RECOGNIZE in FROM |
 | `rowpattern` | its pattern |
 | `types` | types in any dialect's spelling |

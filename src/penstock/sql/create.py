@@ -34,7 +34,7 @@ from penstock.sql.statements import (
     DropPosition,
     Unparsed,
 )
-from penstock.sql.streams import Kind, event_time, kind_of, told_apart, with_times, without_storage
+from penstock.sql.streams import Kind, event_time, kind_of, read_storage, told_apart, with_times, without_storage
 from penstock.sql.unread import spark_alone_reads
 
 _KINDS = ("TABLE", "STREAM", "VIEW", "FUNCTION", "TYPE")
@@ -120,6 +120,7 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     start = cursor.index
     if cursor.accept("PRIMARY", "KEY"):
         elements.keys.append((read_placed_names(cursor), cursor.since(start)))
+    clauses.idle += read_storage(cursor) if cursor.rules.event_times else []
     read_clauses(cursor, clauses)
     if cursor.peek() == "LIKE":
         refuse(cursor, "CREATE TABLE … LIKE statements", "list all columns: CREATE TABLE t (c TYPE, …)")

@@ -25,6 +25,7 @@ from penstock.sql.matchclause import MatchParser
 from penstock.sql.nodes import SHUFFLED, TABLE_FUNCTIONS, TableFunction, UnsignedRightShift
 from penstock.sql.pipes import PipeParser
 from penstock.sql.points import AS_OF, POINT, Point, PointKind
+from penstock.sql.protonforms import ProtonFormsParser
 from penstock.sql.rules import Rules
 from penstock.sql.tablefunctions import TableFunctionParser
 from penstock.sql.types import read_type
@@ -54,7 +55,7 @@ def _typed_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> e
 _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
 
 
-class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser):
+class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser, ProtonFormsParser):
     """Reads Spark's queries and expressions, and the streaming constructs in them; raises ParseFailure."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}

@@ -27,9 +27,11 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
     cursor.expect("INTO")
     cursor.accept("TABLE")
     table, table_span = cursor.qualified_name("a table")
-    columns = read_placed_names(cursor) if cursor.peek() == "(" and not _query_in_parentheses(cursor) else ()
+    left_out = _left_out(cursor)
+    named = not left_out and cursor.peek() == "(" and not _query_in_parentheses(cursor)
+    columns = read_placed_names(cursor) if named else ()
     _distinct(columns, cursor)
-    by_name = not columns and cursor.accept("BY", "NAME")
+    by_name = not columns and not left_out and cursor.accept("BY", "NAME")
     if cursor.peek() in {"DEFAULT", "SET", "BY"}:
         refuse(cursor, f"INSERT … {cursor.peek()} statements", "list the values: INSERT INTO t (c) VALUES (1)")
     if not cursor.at_query():
@@ -51,7 +53,18 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
         upsert=upsert,
         conflict=conflict,
         conflict_span=conflict_span,
+        left_out=left_out,
     )
+
+
+def _left_out(cursor: Cursor) -> tuple[tuple[str, Span], ...]:
+    """The names of `(* EXCEPT b)` and `(* EXCEPT (b, c))`, as Timeplus has them."""
+    if not cursor.rules.event_times or not cursor.accept("(", "*", "EXCEPT"):
+        return ()
+    found = read_placed_names(cursor)
+    _distinct(found, cursor)
+    cursor.expect(")")
+    return found
 
 
 def _conflict(cursor: Cursor) -> tuple[str | None, Span | None]:

@@ -59,6 +59,7 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
     tree = _with_json(tree, source, rules)
     tree = _with_similar(tree)
     tree = _with_parts(tree, rules) if rules.parts else tree
+    tree = _with_forms(tree, rules)
     tree = _with_functions(with_casts(tree, rules), source, rules)
     for select in tree.find_all(exp.Select) if rules.aliases_in_where else ():
         spread_aliases(select)
@@ -118,6 +119,20 @@ def _with_parts(tree: exp.Expression, rules: Rules) -> exp.Expression:
             part.meta.update(node.meta)
             node.replace(part)
             tree = part if node is tree else tree
+    return tree
+
+
+def _with_forms(tree: exp.Expression, rules: Rules) -> exp.Expression:
+    """The tree with the dialect's forms that are no calls in Spark's words."""
+    rewrite = rules.forms
+    if rewrite is None:
+        return tree
+    for node in reversed(list(tree.find_all(exp.Expression))):
+        found = rewrite(node)
+        if found is not None:
+            found.meta.update(node.meta)
+            node.replace(found)
+            tree = found if node is tree else tree
     return tree
 
 

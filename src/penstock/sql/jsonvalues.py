@@ -35,6 +35,8 @@ class JsonValueParser(DatabricksParser):
         "JSON_EXISTS": lambda self: self._read_json_exists(),
         "JSON_OBJECT": lambda self: self._read_json_object(),
         "JSON_ARRAY": lambda self: self._read_json_array(),
+        "JSON_ARRAYAGG": lambda self: self._read_json_array(),
+        "JSON_OBJECTAGG": lambda self: self._read_json_object(),
     }
 
     def _name_of_call(self) -> str:
@@ -109,7 +111,7 @@ class JsonValueParser(DatabricksParser):
     def _read_pair(self) -> tuple[Any, Any]:
         """`KEY 'k' VALUE v`, `'k' VALUE v` or `'k' : v`."""
         self._match_text_seq("KEY")
-        key = self._parse_string()
+        key: Any = self._parse_string() or self._parse_column()
         if key is None or not (self._match_text_seq("VALUE") or self._match(TokenType.COLON)):
             self.raise_error("")
         return key, self._parse_disjunction()

@@ -21,6 +21,8 @@ EMIT = TokenType.PREWHERE
 SETTINGS = TokenType.CONNECT_BY
 POINT = TokenType.START_WITH  # START AT and AS OF
 SHUFFLE = TokenType.ORDER_SIBLINGS_BY
+CHOICE = TokenType.JOIN_MARKER  # `?` of `c ? a : b`
+OTHERWISE = TokenType.BLOCK_END  # its `:`
 STREAM_TEXT = "SELECT STREAM"
 
 _TIMED = WINDOW_FUNCTIONS | {"DEDUP", "TABLE"}
@@ -66,6 +68,9 @@ def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
         token = tokens[index]
         after = tokens[index + 1] if index + 1 < len(tokens) else _END
         later = tokens[index + 2] if index + 2 < len(tokens) else _END
+        if after.token_type is TokenType.DOT and str(token.text).lower() in rules.namespaces:
+            index += 2
+            continue
         timed.pass_over(token, marked[-1] if marked else _END)
         before = marked[-1] if marked else _END
         in_timed = timed.inside or word(before) in _BOUNDED
@@ -77,8 +82,17 @@ def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
 
 
 def _of_streams(token: Token, after: Token, later: Token, before: Token) -> tuple[list[Token], int] | None:
-    """The words of a LATEST JOIN, which like ASOF stands before its side; of ASOF JOIN, of SHUFFLE BY; else None."""
+    """The words of a LATEST JOIN, which like ASOF stands before its side; of ASOF JOIN, of SHUFFLE BY; else None.
+
+    So are `?`, the ARRAY of ARRAY JOIN, which is no alias, and the place of a field behind a point: `t.1` is `t.col1`.
+    """
     text, words = word(token), (word(after), word(later))
+    if token.token_type is TokenType.PLACEHOLDER:
+        return [retagged(token, CHOICE)], 1
+    if text == "ARRAY" and words[0] == "JOIN":
+        return [retagged(token, TokenType.CROSS)], 1
+    if token.token_type is TokenType.NUMBER and before.token_type is TokenType.DOT and text.isdigit():
+        return [retagged(token, TokenType.VAR, f"col{text}")], 1
     if text == "SHUFFLE" and words[0] == "BY" and before.token_type is not TokenType.DOT:
         return [_joined(token, after, "SHUFFLE BY", SHUFFLE)], 2
     if text == "LATEST" and (words[0] == "JOIN" or (words[0] in _BEFORE_JOIN and words[1] in {"JOIN", "OUTER"})):

@@ -29,7 +29,8 @@ class Rules:
     `aliases_in_where` a name of the SELECT list may stand in WHERE, with `spreads_rows` UNNEST of an array of rows has
     a column for each field, and VALUES ROW(1, 2) a row, with `open_variants` v['k'] and v.k are what stands in a
     VARIANT, with `rounds_dates` DATE_TRUNC, FLOOR and CEIL of a DATE are a DATE. `json_at` replaces `x:a.b`, which
-    is a part of a VARIANT in Spark.
+    is a part of a VARIANT in Spark. `forms` replaces what is no call, None what
+    is in Spark's words. `namespaces` are names in front of a relation that say nothing, since there is one namespace.
     `idle_settings` are the beginnings of names of settings that SET takes and that have no meaning here.
     """
 
@@ -53,4 +54,6 @@ class Rules:
     spreads_rows: bool = False
     open_variants: bool = False
     rounds_dates: bool = False
+    forms: Callable[[exp.Expression], exp.Expression | None] | None = None
+    namespaces: tuple[str, ...] = ()
     idle_settings: tuple[str, ...] = ()

@@ -6,8 +6,9 @@ from sqlglot.tokenizer_core import TokenType
 
 from penstock.catalog.settings import TIME_ZONE, known_setting
 from penstock.errors import Diagnostic, Span, did_you_mean
-from penstock.sql.columns import read_lateness
+from penstock.sql.columns import read_lateness, refuse
 from penstock.sql.cursor import Cursor
+from penstock.sql.dml import insert
 from penstock.sql.failure import ParseFailure
 from penstock.sql.statements import (
     Advance,
@@ -29,8 +30,13 @@ SHOWN = (
     "SOURCES",
     *("PIPELINE", "POSITIONS", "CREATE TABLE", "CREATE VIEW"),
 )
+_WITH_PATTERN = ("TABLES", "VIEWS", "FUNCTIONS")
+_NAMESPACES = ("CATALOGS", "DATABASES", "SCHEMAS")
 EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "changelog", "stream", "json", "analyze")
 _FIRST_OPTIONS = {
+    "ESTIMATED_COST": "plan",
+    "PLAN_ADVICE": "plan",
+    "JSON_EXECUTION_PLAN": "json",
     "ANALYZE": "analyze",
     "CHANGELOG": "changelog",
     "CHANGELOG_MODE": "changelog",
@@ -122,15 +128,25 @@ def _view_column(cursor: Cursor) -> tuple[tuple[str, Span], tuple[str, Span]]:
 
 
 def explain(cursor: Cursor, text: str, span: Span) -> Explain:
-    """EXPLAIN [PLAN FOR] [ANALYZE | CHANGELOG | STREAM] [(option, …)] query | name."""
+    """EXPLAIN [PLAN FOR] [ANALYZE | CHANGELOG | STREAM, …] [(option, …)] query | name | INSERT INTO t query."""
     cursor.expect("EXPLAIN")
     cursor.accept("PLAN", "FOR")
     # A view may be called analyze.
     alone = cursor.index + 1 == len(cursor.tokens)
     first = None if alone else cursor.accept_any(*_FIRST_OPTIONS)
     options: tuple[str, ...] = () if first is None else (_FIRST_OPTIONS[first],)
+    while first is not None and cursor.accept(","):
+        further = cursor.accept_any(*_FIRST_OPTIONS)
+        if further is None:
+            cursor.fail(f"expected one of {', '.join(_FIRST_OPTIONS)}")
+        options += (_FIRST_OPTIONS[str(further)],)
     if cursor.peek() == "(" and not cursor.at_query():
         options += tuple(cursor.listed(lambda: _option(cursor), "the options"))
+    if cursor.peek() == "STATEMENT" and cursor.peek(1) == "SET":
+        refuse(cursor, "EXPLAIN STATEMENT SET statements", "EXPLAIN INSERT INTO t SELECT … for each of them")
+    if cursor.peek() == "INSERT" and cursor.peek(1) == "INTO":
+        source = insert(cursor, text, span).source
+        return Explain(text=text, span=span, options=options, target=None, query=source)
     if cursor.at_query():
         tree = cursor.query()
         cursor.end()
@@ -165,8 +181,17 @@ def show(cursor: Cursor, text: str, span: Span) -> Show:
         if cursor.accept(*what.split()):
             named = " " in what or (what == "COLUMNS" and cursor.accept_any("FROM", "IN") is not None)
             name, name_span = cursor.qualified_name("a name") if named else (None, None)
+            like = cursor.string("a pattern") if what in _WITH_PATTERN and cursor.accept("LIKE") else None
             cursor.end()
-            return Show(text=text, span=span, what=what.lower(), name=name, name_span=name_span)
+            return Show(text=text, span=span, what=what.lower(), name=name, name_span=name_span, like=like)
+    if cursor.accept("JOBS"):
+        cursor.end()
+        return Show(text=text, span=span, what="queries")
+    if cursor.peek() in _NAMESPACES or (cursor.peek() == "CURRENT" and cursor.peek(1) + "S" in _NAMESPACES):
+        words = f"SHOW {cursor.peek()}" if cursor.peek() in _NAMESPACES else f"SHOW CURRENT {cursor.peek(1)}"
+        refuse(
+            cursor, f"{words} statements", "a pipeline is one namespace: SHOW TABLES and SHOW VIEWS list what is in it"
+        )
     raise ParseFailure(
         cursor.token,
         Diagnostic(
@@ -180,8 +205,10 @@ def show(cursor: Cursor, text: str, span: Span) -> Show:
 
 
 def describe(cursor: Cursor, text: str, span: Span) -> Describe:
-    """DESCRIBE [TABLE | VIEW] name."""
+    """DESCRIBE [EXTENDED] [TABLE | VIEW] name."""
     cursor.move()
+    if cursor.peek() == "EXTENDED" and cursor.index + 1 < len(cursor.tokens):
+        cursor.move()
     cursor.accept_any("TABLE", "VIEW", "STREAM")
     name, name_span = cursor.qualified_name("a table or view")
     cursor.end()

@@ -142,6 +142,14 @@ def _idle_clause(cursor: Cursor, found: SparkClauses) -> bool:
                 _parentheses(cursor)
         case "CLUSTERED", "BY":
             _clustered(cursor)
+        case "DISTRIBUTED", "BY" | "INTO":
+            cursor.move()
+            if cursor.accept("BY"):
+                cursor.accept_any("HASH", "RANGE")
+                _parentheses(cursor)
+            if cursor.accept("INTO"):
+                cursor.move()
+                cursor.expect("BUCKETS")
         case "SKEWED", "BY":
             _skewed(cursor)
         case ("STORED", "AS" | "BY") | ("ROW", "FORMAT"):

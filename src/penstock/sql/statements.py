@@ -137,7 +137,8 @@ class Insert(Statement):
 
     With `by_name` the query's own column names say where its values go. UPSERT needs a key, and `conflict` is the word
     behind ON CONFLICT DO: NOTHING, UPDATE, DEDUPLICATE or ERROR. One that is `in_set` stands. What it `does` with the
-    rows of keys is 'insert', or of an UPDATE or DELETE over a stream 'update' or 'delete'.
+    rows of keys is 'insert', or of an UPDATE or DELETE over a stream 'update' or 'delete'. `INSERT INTO t (* EXCEPT b)`
+    gives all columns but those that are `left_out`.
     """
 
     table: str
@@ -151,6 +152,7 @@ class Insert(Statement):
     conflict_span: Span | None = None
     in_set: bool = False
     does: str = "insert"
+    left_out: tuple[tuple[str, Span], ...] = ()
 
     @property
     def is_constant(self) -> bool:
@@ -242,11 +244,15 @@ class Explain(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class Show(Statement):
-    """SHOW TABLES, SHOW COLUMNS [FROM name], SHOW CREATE TABLE name and the like; `what` is lower-case."""
+    """SHOW TABLES, SHOW COLUMNS [FROM name], SHOW CREATE TABLE name and the like; `what` is lower-case.
+
+    What is shown has a name that is `like` a pattern, if there is one.
+    """
 
     what: str
     name: str | None = None
     name_span: Span | None = None
+    like: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

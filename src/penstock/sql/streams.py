@@ -13,9 +13,10 @@ from penstock.catalog.model import EVENT_TIME, Column, Lateness
 from penstock.catalog.properties import CONNECTOR, CONNECTORS, TABLE, is_among
 from penstock.catalog.reserved import ARRIVED, POSITION
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
+from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
 from penstock.sql.properties import Properties
-from penstock.sql.sparktables import no_meaning
+from penstock.sql.sparktables import idle, no_meaning
 
 EVENT_TIME_COLUMN, MODE = "event_time_column", "mode"
 APPEND, CHANGELOG = "append", "changelog"
@@ -49,6 +50,26 @@ def without_storage(properties: Properties) -> list[Diagnostic]:
             raise SqlError(Diagnostic("UNKNOWN_PROPERTY", f"a stream has no setting {name[:60]!r}", span, near))
         warnings.append(no_meaning(f"the setting {name[:60]!r}", span, _WHY.get(name, "")))
         del properties.values[name]
+    return warnings
+
+
+_STORED = ("ORDER", "TTL", "PARTITION", "SAMPLE", "ENGINE")
+
+
+def read_storage(cursor: Cursor) -> list[Diagnostic]:
+    """`ORDER BY e`, `PARTITION BY e` and `TTL e`, which say how Timeplus keeps rows, and for how long."""
+    warnings = []
+    while cursor.peek() in _STORED or cursor.peek() in ("ORDER BY", "PARTITION BY"):
+        start, word = cursor.index, cursor.peek().split()[0]
+        cursor.move()
+        cursor.accept("BY")
+        cursor.accept("=")
+        cursor.expression()
+        while cursor.accept(","):
+            cursor.expression()
+        cursor.accept("DELETE")
+        why = "rows stay, whatever their age" if word == "TTL" else ""
+        warnings.append(idle(cursor, start, why))
     return warnings
 
 

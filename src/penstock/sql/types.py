@@ -84,6 +84,8 @@ def _parametrised(parser: Any, name: str, rules: Rules) -> str:
             return _struct(parser, rules)
         case "interval":
             return _interval(parser)
+        case "enum":
+            return _enumerated(parser)
         case _:
             _numbers(parser)
             return name
@@ -145,6 +147,11 @@ def _struct(parser: Any, rules: Rules) -> str:
     closing = _opening(parser)
     fields: list[tuple[str, str]] = []
     while True:
+        if rules.event_times and _is_unnamed(parser):
+            fields.append((f"col{len(fields) + 1}", read_type(parser, rules)))
+            if not parser._match(TokenType.COMMA):  # noqa: SLF001
+                break
+            continue
         name = parser._parse_id_var(any_token=True)  # noqa: SLF001
         if name is None:
             raise ParseFailure(parser._curr or None)  # noqa: SLF001
@@ -155,6 +162,25 @@ def _struct(parser: Any, rules: Rules) -> str:
             break
     _close(parser, closing)
     return struct_type(fields)
+
+
+def _is_unnamed(parser: Any) -> bool:
+    """True before a type that stands alone, as in `tuple(int32, array(string))`."""
+    following = parser._next  # noqa: SLF001
+    return bool(following) and following.token_type in (TokenType.COMMA, TokenType.R_PAREN, TokenType.L_PAREN)
+
+
+def _enumerated(parser: Any) -> str:
+    """`enum8('a' = 1, 'b' = 2)`, whose values are texts."""
+    _opening(parser)
+    while parser._match(TokenType.STRING):  # noqa: SLF001
+        if parser._match(TokenType.EQ):  # noqa: SLF001
+            parser._match(TokenType.DASH)  # noqa: SLF001
+            parser._match(TokenType.NUMBER)  # noqa: SLF001
+        if not parser._match(TokenType.COMMA):  # noqa: SLF001
+            break
+    _close(parser, TokenType.R_PAREN)
+    return "string"
 
 
 def _interval(parser: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.bind.expressions.by_type import bound_by_type
 from penstock.bind.expressions.functions import begins_with_unit, check_call
 from penstock.bind.expressions.structs import bind_struct, zipped
 from penstock.bind.level import Level
@@ -38,6 +39,9 @@ def bind_call(node: exp.Anonymous, level: Level) -> exp.Expression:
         return _of_session(name, node, level)
     if name in _GROUP_FUNCTIONS:
         return bind_group_function(node, level)
+    typed = bound_by_type(node, level)
+    if typed is not None:
+        return typed
     check_call(name, node)
     if name == "struct":
         return bind_struct(node, level)

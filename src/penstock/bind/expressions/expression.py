@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from penstock.bind.expressions.averages import bound_average, is_average
 from penstock.bind.expressions.calls import bind_call
+from penstock.bind.expressions.dates import bound_date
 from penstock.bind.expressions.structs import bind_struct
 from penstock.bind.level import Level
 from penstock.bind.scope import with_fields
 from penstock.bind.subqueries.subquery import bind_subquery
 from penstock.bind.time_windows.in_group_by import OF_SPARK
-from penstock.bind.windows.arrival import bind_looking_back, looks_back
+from penstock.bind.windows.arrival import bind_end, bind_looking_back, is_end, looks_back
 from penstock.bind.windows.named_windows import with_definition
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.trees import call, call_name, replace_nodes
@@ -37,8 +38,10 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
             return bind_subquery(node, level)
         case exp.Predicate() if _is_quantified(node):
             return bind_subquery(node, level)
+        case exp.Floor() | exp.Ceil():
+            return bound_date(node, level)
         case exp.Anonymous() | exp.Window() | exp.Filter():
-            return _average(node, level) or _calling(node, level)
+            return _average(node, level) or bound_date(node, level) or _calling(node, level)
         case exp.WithinGroup() if level.output_first:
             return level.bind_inside_aggregate(node)
         case exp.Dot() if isinstance(node.expression, exp.Star):
@@ -62,6 +65,8 @@ def _calling(node: exp.Expression, level: Level) -> exp.Expression | None:
     match node:
         case exp.Anonymous() | exp.Window() if looks_back(node, level):
             return bind_looking_back(node, level)
+        case exp.Anonymous() if is_end(node, level):
+            return bind_end(node, level) or bind_call(node, level)
         case exp.Anonymous():
             return bind_call(node, level)
         case exp.Window():

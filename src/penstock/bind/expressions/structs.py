@@ -10,10 +10,14 @@ from penstock.sql.trees import bare, call
 
 
 def bind_struct(node: exp.Anonymous | exp.Tuple, level: Level) -> exp.Expression:
-    """STRUCT and `(a, b)` name their fields after their arguments, which have other names when they are bound."""
+    """STRUCT and `(a, b)` name their fields after their arguments, which have other names when they are bound.
+
+    Those of a tuple of Timeplus have places alone.
+    """
+    places = isinstance(node, exp.Tuple) and level.context.exact
     parts: list[exp.Expression] = []
     for index, item in enumerate(node.expressions):
-        name = _own_name(item) or _key(item) or f"col{index + 1}"
+        name = ("" if places else _own_name(item) or _key(item)) or f"col{index + 1}"
         found = list(expand(item, level)) if is_star(item) else [(name, level.bind(item.unalias()))]
         parts += [part for key, tree in found for part in (exp.Literal.string(key), tree)]
     made = call("named_struct", *parts)

@@ -83,7 +83,11 @@ def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundI
         bound = bind_named(statement.source, catalog, source) if statement.by_name else None
         columns = targets(statement, table, placed_names(statement, None if bound is None else bound.names))
         bound = bound or bind_named(_with_defaults(statement.source, columns), catalog, source)
-        columns = columns if statement.columns or len(bound.names) == len(columns) else _with_optional(table, bound)
+        columns = (
+            columns
+            if statement.columns or statement.left_out or len(bound.names) == len(columns)
+            else _with_optional(table, bound)
+        )
         if len(bound.names) != len(columns):
             wanted = ", ".join(item.name for item in columns)
             message = f"{len(bound.names)} values for {len(columns)} columns ({wanted})"
@@ -135,6 +139,8 @@ def targets(statement: Insert, table: Table, names: Iterable[tuple[str, Span]]) 
         if item in found:
             raise wrong(code="DUPLICATE_COLUMN", message=f"the column {name!r} is named twice", place=place)
         found.append(item)
+    if statement.left_out:
+        found = _all_but(statement, table)
     if not found:
         return table.required
     given = {item.name for item in found}
@@ -143,6 +149,15 @@ def targets(statement: Insert, table: Table, names: Iterable[tuple[str, Span]]) 
             message = f"the column {item.name!r} is NOT NULL, has no DEFAULT and is not among the columns"
             raise wrong(code="MISSING_VALUE", message=message, place=statement.table_span, sqlstate="23502")
     return tuple(found)
+
+
+def _all_but(statement: Insert, table: Table) -> list[Column]:
+    """The columns that are not left out; SqlError for one that is none."""
+    for name, place in statement.left_out:
+        if table.column(name) not in table.required:
+            raise unknown_column(name, tuple(each.name for each in table.required), place)
+    left_out = [table.column(name) for name, _ in statement.left_out]
+    return [item for item in table.required if item not in left_out]
 
 
 def _with_optional(table: Table, bound: BoundQuery) -> tuple[Column, ...]:

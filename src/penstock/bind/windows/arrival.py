@@ -1,8 +1,10 @@
-"""The order in which rows arrive, and the functions of Timeplus that look back in it: lag, lags and neighbor.
+"""The order in which rows arrive, and the functions of Timeplus that go by it: lag, lags and neighbor, first and last.
 
     lag(x)             lag(x) OVER (PARTITION BY substream ORDER BY position)
     lags(x, 1, 3)      [lag(x, 1), lag(x, 2), lag(x, 3)]
     neighbor(x, -2)    lag(x, 2)
+    first_value(x)     min_by(x, position)
+    latest(x)          max_by(x, position)
 
 Each row of a stream has a position, hidden (`POSITION`). Rows of a join arrive with the later one of both sides, and
 groups of a window with their window.
@@ -18,6 +20,7 @@ from sqlglot import exp
 from penstock.bind.level import Context, Level
 from penstock.bind.scope import RelationInScope
 from penstock.bind.time_windows.times import END, START
+from penstock.catalog.model import EVENT_TIME
 from penstock.catalog.reserved import ARRIVED, HIDDEN, POSITION, SEQUENCE_NUMBER, WINDOW_ORDER
 from penstock.catalog.types import Type
 from penstock.sql.complaints import wrong
@@ -26,6 +29,7 @@ from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls, at, call, call_name, cast_to, core_of
 
 _LOOKING_BACK = frozenset({"lag", "lags", "neighbor"})
+_ENDS = {"first_value": "min_by", "last_value": "max_by"}
 _MOST_AT_ONCE = 1000
 _FORMS = {
     "lag": "lag(x[, n[, default]])",
@@ -69,6 +73,38 @@ def bind_looking_back(tree: exp.Expression, level: Level) -> exp.Expression:
         for distance in distances
     ]
     return at(call("array", *calls) if call_name(core) == "lags" else calls[0], tree)
+
+
+def is_end(tree: exp.Expression, level: Level) -> bool:
+    """True for an aggregate of the first or the last value, in the dialect of Timeplus."""
+    return level.context.catalog.settings.get("dialect") == "timeplus" and _is_end(tree)
+
+
+def _is_end(tree: exp.Expression) -> bool:
+    return (
+        call_name(tree) in _ENDS
+        and len(tree.expressions) == 1
+        and not isinstance(tree.expressions[0], exp.Distinct)
+        and not isinstance(tree.parent, exp.IgnoreNulls)
+        and not _is_ordered(tree)
+    )
+
+
+def bind_end(tree: exp.Expression, level: Level) -> exp.Expression | None:
+    """The value of the row that arrived first or last; of rows without an order that of the least or greatest time.
+
+    None where the call has no time: the order of whole rows is meant then.
+    """
+    relations = level.scope.relations
+    known = [level.scope.qualified(item.alias, POSITION, tree) for item in relations]
+    order = [item.tree.copy() for item in known if item is not None]
+    if not order or len(order) < len(relations):
+        if EVENT_TIME not in tree.meta:
+            return None
+        order = [level.column([EVENT_TIME], tree)]
+    (value,) = tree.expressions
+    by = call("greatest", *order) if len(order) > 1 else order[0]
+    return at(call(_ENDS[call_name(tree) or ""], level.bind_inside_aggregate(value), by), tree)
 
 
 def _of_type(default: exp.Expression, kind: Type | None, level: Level) -> exp.Expression:
@@ -126,7 +162,7 @@ def _asks(node: Any) -> bool:
         case exp.Column():
             return node.name in HIDDEN or node.name.lower() == SEQUENCE_NUMBER
         case _:
-            return call_name(node) in _LOOKING_BACK and not _is_ordered(node)
+            return _is_end(node) or (call_name(node) in _LOOKING_BACK and not _is_ordered(node))
 
 
 def handed_on(select: exp.Select, level: Level) -> list[tuple[str, exp.Expression]]:

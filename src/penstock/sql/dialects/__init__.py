@@ -8,6 +8,7 @@
 | `feldera_functions` | its functions in Spark's words |
 | `parts_of_time` | EXTRACT in `calcite` and `feldera` |
 | `flink` | Flink SQL's names of types, and of settings |
+| `flink_forms` | its predicates that are no calls, in Spark's words |
 | `flink_functions` | its functions in Spark's words |
 | `timeplus` | ClickHouse's names of types and functions |
 | `timeplus_aggregates` | its aggregates in Spark's words |

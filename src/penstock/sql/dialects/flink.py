@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from penstock.sql.dialects.flink_forms import in_other_forms
 from penstock.sql.dialects.flink_functions import FUNCTIONS, NAMES
 from penstock.sql.rules import Rules
 
@@ -15,6 +16,8 @@ RULES = Rules(
     bracket_constructors=True,
     counts_from_one=True,
     spreads_rows=True,
+    namespaces=("default_catalog", "default_database"),
+    forms=in_other_forms,
     idle_settings=(
         "table.",
         "execution.",

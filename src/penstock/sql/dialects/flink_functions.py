@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import Diagnostic
-from penstock.sql.dialects.rewriting import call, pattern_of
+from penstock.sql.dialects.rewriting import call, copied, pattern_of
 from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rewrite
 from penstock.sql.text import span_of
@@ -163,6 +163,58 @@ def _listagg(tree: exp.Anonymous) -> exp.Expression:
     return call("listagg", *tree.expressions, *between)
 
 
+def _json_arrayagg(tree: exp.Anonymous) -> exp.Expression:
+    """JSON_ARRAYAGG(x): without NULLs unless it is NULL ON NULL; in the order of the whole rows."""
+    value, *nulls = tree.expressions
+    text = _json_text(value)
+    return _aggregated("[", call("coalesce", text, exp.Literal.string("null")) if nulls else text, "]")
+
+
+def _json_objectagg(tree: exp.Anonymous) -> exp.Expression:
+    """JSON_OBJECTAGG(KEY k VALUE v): with NULLs unless it is ABSENT ON NULL."""
+    key, value, *absent = tree.expressions
+    return _aggregated("{", _member(key, value, absent=bool(absent)), "}")
+
+
+def _aggregated(opening: str, text: exp.Expression, closing: str) -> exp.Expression:
+    joined = call("array_join", call("collect_list", text), exp.Literal.string(","))
+    found = call("concat", exp.Literal.string(opening), joined, exp.Literal.string(closing))
+    found.meta[_JSON] = True
+    return found
+
+
+def _element(tree: exp.Anonymous) -> exp.Expression:
+    """ELEMENT(a): the only element of an array; several are an error."""
+    if len(tree.expressions) != 1:
+        return tree
+    several = exp.GT(this=call("size", copied(tree.expressions[0])), expression=exp.Literal.number(1))
+    error = call("raise_error", exp.Literal.string("ELEMENT of an array with several elements"))
+    return call("if", several, error, call("get", tree.expressions[0], exp.Literal.number(0)))
+
+
+def _array_slice(tree: exp.Anonymous) -> exp.Expression:
+    """ARRAY_SLICE(a, 2) and ARRAY_SLICE(a, 2, 3): from the second element on, up to the third."""
+    if len(tree.expressions) == len(("array", "start")):
+        return call("slice", *tree.expressions, call("size", copied(tree.expressions[0])))
+    if len(tree.expressions) != len(("array", "start", "end")):
+        raise _refused(tree, "ARRAY_SLICE takes an array, a start and an end", "ARRAY_SLICE(a, 2, 3)")
+    array, start, end = tree.expressions
+    if not all(isinstance(item, exp.Literal) and item.name.isdigit() and int(item.name) for item in (start, end)):
+        hint = "slice(a, start, length) takes any"
+        raise _refused(tree, "the start and the end of ARRAY_SLICE are numbers from 1 on, written out", hint)
+    length = max(int(end.name) - int(start.name) + 1, 0)
+    return call("slice", array, start, exp.Literal.number(length))
+
+
+def _truncate(tree: exp.Anonymous) -> exp.Expression:
+    """TRUNCATE(x) and TRUNCATE(x, n): towards zero."""
+    if not tree.expressions:
+        return tree
+    below = exp.LT(this=exp.Paren(this=copied(tree.expressions[0])), expression=exp.Literal.number(0))
+    arguments = list(tree.expressions)
+    return call("if", below, call("ceil", *(copied(item) for item in arguments)), call("floor", *arguments))
+
+
 def _convert_tz(tree: exp.Anonymous) -> exp.Expression:
     """CONVERT_TZ('1970-01-01 00:00:00', 'UTC', 'Asia/Tokyo'): a text of a time, and the text of it elsewhere."""
     if len(tree.expressions) != len(("text", "from", "to")):
@@ -190,6 +242,11 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "JSON_OBJECT": _json_object,
     "JSON_ARRAY": _json_array,
     "JSON_STRING": _json_string,
+    "JSON_ARRAYAGG": _json_arrayagg,
+    "JSON_OBJECTAGG": _json_objectagg,
+    "ELEMENT": _element,
+    "ARRAY_SLICE": _array_slice,
+    "TRUNCATE": _truncate,
     "LISTAGG": _listagg,
     "STRING_AGG": _listagg,
     "CONVERT_TZ": _convert_tz,

@@ -29,6 +29,9 @@ RULES = Rules(
             "fixed_string": "string",
             "low_cardinality": "nullable",
             "uuid": "string",
+            "enum8": "enum",
+            "enum16": "enum",
+            "enum": "enum",
             "json": "string",
             "tuple": "struct",
         }

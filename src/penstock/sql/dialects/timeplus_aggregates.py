@@ -104,9 +104,26 @@ def _percentile(level: str) -> Rewrite:
     return lambda tree: call("percentile", *tree.expressions, exp.Literal.number(level))
 
 
-def _by_time(name: str) -> Rewrite:
-    """latest(x) is the value of the row with the greatest `_tp_time`."""
-    return lambda tree: call(name, *tree.expressions[:1], exp.column(_EVENT_TIME))
+def _by_arrival(name: str) -> Rewrite:
+    """latest(x) is the value of the row that arrived last; where rows have no such order, that of the last time."""
+
+    def rewrite(tree: exp.Anonymous) -> exp.Expression:
+        found = call(name, *tree.expressions[:1])
+        found.meta[_EVENT_TIME] = True
+        return found
+
+    return rewrite
+
+
+def _quantile(tree: exp.Anonymous) -> exp.Expression:
+    """quantile(0.9)(x) and quantile(x, 0.9); without a level it is the median."""
+    return call("percentile", *tree.expressions) if len(tree.expressions) > 1 else call("median", *tree.expressions)
+
+
+def _percentiles(tree: exp.Anonymous) -> exp.Expression:
+    """quantiles(0.5, 0.9)(x): an array of them."""
+    value, *levels = tree.expressions or [exp.Null()]
+    return call("percentile", value, call("array", *levels)) if levels else tree
 
 
 def _named(name: str) -> Rewrite:
@@ -124,17 +141,21 @@ _AGGREGATES: Mapping[str, Rewrite] = {
     "GROUP_ARRAY_LAST": _list(last=True),
     "GROUP_ARRAY_SORTED": _list(ordered=True),
     "GROUP_UNIQ_ARRAY": _unique_list,
-    "EARLIEST": _by_time("min_by"),
-    "LATEST": _by_time("max_by"),
+    "EARLIEST": _by_arrival("first_value"),
+    "LATEST": _by_arrival("last_value"),
     "ARG_MIN": _named("min_by"),
     "ARG_MAX": _named("max_by"),
     "ANY": lambda tree: call("any_value", *tree.expressions, exp.true()),  # of those that are there
     "ANY_LAST": lambda tree: call("last", *tree.expressions, exp.true()),
     "MEDIAN": _named("median"),
-    "QUANTILE": _named("percentile"),
+    **dict.fromkeys(("QUANTILE", "QUANTILE_EXACT"), _quantile),
+    **dict.fromkeys(("QUANTILES", "QUANTILES_EXACT"), _percentiles),
     **{name: _percentile(level) for name, level in _PERCENTILES.items()},
 }
-_WITH_CONDITION = ("SUM", "AVG", "MIN", "MAX", "FIRST", "LAST", "STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP")
+_WITH_CONDITION = (
+    *("SUM", "AVG", "MIN", "MAX", "FIRST", "LAST", "FIRST_VALUE", "LAST_VALUE"),
+    *("STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP"),
+)
 
 
 def _conditional(name: str) -> Rewrite:

@@ -224,6 +224,22 @@ def _start_of_interval(tree: exp.Anonymous) -> exp.Expression:
     )
 
 
+def _start_of_minutes(minutes: int) -> Rewrite:
+    """to_start_of_five_minutes(t) is to_start_of_interval(t, 5m)."""
+    length = exp.Interval(this=exp.Literal.number(minutes), unit=exp.Var(this="MINUTE"))
+    return lambda tree: _start_of_interval(call("to_start_of_interval", *tree.expressions, length.copy()))
+
+
+def _tuple_element(tree: exp.Anonymous) -> exp.Expression:
+    """tuple_element(t, 2) and tuple_element(t, 'name') are the fields of a tuple."""
+    if len(tree.expressions) != len(("tuple", "field")) or not isinstance(tree.expressions[1], exp.Literal):
+        message, hint = "tuple_element takes a tuple and the place or the name of a field", "tuple_element(t, 1)"
+        raise ParseFailure(None, Diagnostic("FUNCTION_ARGUMENTS", message, span_of(tree), hint=hint))
+    whole, field = tree.expressions
+    name = field.name if field.is_string else f"col{field.name}"
+    return exp.Dot(this=whole, expression=exp.to_identifier(name, quoted=True))
+
+
 def _now(_tree: exp.Anonymous) -> exp.Expression:
     return call("now")
 
@@ -256,6 +272,13 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "ARRAY_UNIQ": lambda tree: call("size", call("array_distinct", *tree.expressions)),
     "ARRAY_WITH_CONSTANT": _second_first("array_repeat"),
     "TO_START_OF_INTERVAL": _start_of_interval,
+    **{
+        f"TO_START_OF_{name}_MINUTE{plural}": _start_of_minutes(minutes)
+        for name, minutes in (("FIVE", 5), ("TEN", 10), ("FIFTEEN", 15))
+        for plural in ("", "S")
+    },
+    "TUPLE_ELEMENT": _tuple_element,
+    "TUPLE": lambda tree: exp.Tuple(expressions=list(tree.expressions)),
     "BASE64_DECODE": lambda tree: exp.cast(call("unbase64", *tree.expressions), "string"),
     **{
         name: _second_first(spark)
@@ -277,12 +300,10 @@ NAMES: Mapping[str, str] = {
     "BASE64_ENCODE": "base64",
     "IS_NAN": "isnan",
     "JSON_EXTRACT_KEYS": "json_object_keys",
-    "TO_TYPE_NAME": "typeof",
     "ARRAY_SLICE": "slice",
     "ARRAY_PUSH_BACK": "array_append",
     "ARRAY_PUSH_FRONT": "array_prepend",
     "ARRAY_CAST": "array",
-    "TUPLE": "struct",
     "STARTS_WITH": "startswith",
     "ENDS_WITH": "endswith",
     "REPLACE_ALL": "replace",

@@ -159,12 +159,40 @@ def _extract(tree: exp.Anonymous) -> exp.Expression:
     pattern = _text_of(tree.expressions[-1]) if len(tree.expressions) == _PAIR else None
     groups = None if pattern is None else len(re.findall(r"(?<!\\)\((?!\?)", pattern))
     if groups is None:
-        raise _wrong(tree, "extract takes a text and a pattern in quotes", "extract(x, 'id=([0-9]+)')")
+        name = tree.name.lower()
+        raise _wrong(tree, f"{name} takes a text and a pattern in quotes", f"{name}(x, 'id=([0-9]+)')")
     return call("regexp_extract", *tree.expressions, exp.Literal.number(min(groups, 1)))
+
+
+def _replace_one(tree: exp.Anonymous) -> exp.Expression:
+    """replace_one(x, 'a', 'b') replaces the first place of a text alone."""
+    if len(tree.expressions) != len(("x", "from", "to")):
+        raise _wrong(tree, "replace_one takes a text, what is replaced and what by", "replace_one(x, 'a', 'b')")
+    text, old, new = tree.expressions
+    place = call("instr", text.copy(), old.copy())
+    whole = call("overlay", text.copy(), new, place.copy(), call("length", old.copy()))
+    none = exp.EQ(this=place, expression=exp.Literal.number(0))
+    return call("if", none, text, whole)
+
+
+def _extract_all(tree: exp.Anonymous) -> exp.Expression:
+    """extract_all(text, pattern): the first groups of all matches, the whole matches if the pattern has no group."""
+    found = _extract(tree)
+    return call("regexp_extract_all", *found.expressions)
+
+
+def _to_timezone(tree: exp.Anonymous) -> exp.Expression:
+    """to_timezone(t, zone) is the same instant: a zone says how it is shown, and is not kept with a time here."""
+    if len(tree.expressions) != _PAIR:
+        raise _wrong(tree, "to_timezone takes a time and a time zone", "to_timezone(t, 'UTC')")
+    return exp.Paren(this=tree.expressions[0])
 
 
 TEXTS: Mapping[str, Rewrite] = {
     "POSITION": _position,
+    "REPLACE_ONE": _replace_one,
+    "EXTRACT_ALL": _extract_all,
+    "TO_TIMEZONE": _to_timezone,
     "EXTRACT": _extract,
     "JSON_VALUE": _at_a_path,
     "JSON_QUERY": _at_a_path,

@@ -56,7 +56,8 @@ def _refuse_looking_back(tree: exp.Expression, reading: Reading) -> None:
     for node in tree.find_all(exp.Anonymous) if reading.limited else ():
         window = node.find_ancestor(exp.Window)
         ordered = window is not None and window.args.get("order") is not None
-        if name_of(node) in ("lag", "lags", "neighbor") and not ordered:
+        ends = window is None and name_of(node) in ("first_value", "last_value")
+        if ends or (name_of(node) in ("lag", "lags", "neighbor") and not ordered):
             cannot_say(f"{name_of(node)} in the order of arrival")
 
 
