@@ -40,7 +40,7 @@ def test_the_time_of_the_row_or_that_of_its_arrival():
         own = pipeline.subscribe("SELECT k, v FROM s EMIT LAST 5s", clock=START + 4 * SECOND)
         arrived = pipeline.subscribe("SELECT k, v FROM s EMIT LAST 5s ON PROCTIME", clock=START + 4 * SECOND)
         pipeline.step(sql=f"INSERT INTO s (k, v, _tp_time) VALUES (2, 2, '{old}')", clock=START + 4 * SECOND)
-        assert (read(own), read(arrived)) == ([(1, 1)], [(1, 1), (2, 2)])
+        assert (read(own), sorted(read(arrived))) == ([(1, 1)], [(1, 1), (2, 2)])
 
 
 def test_windows_take_the_past_by_its_arrival():

@@ -54,7 +54,7 @@ def stepped(pipeline: penstock.Pipeline, numbers: range) -> None:
         pipeline.step(
             {
                 "customer": [(customer, f"name {number}", f"area {customer % 2}")],
-                "sale": [(clock, customer, item, number, number / 10), (late, (number + 1) % 4, "item 1", 1, 0.1)],
+                "sale": [(clock, customer, item, number, number / 8), (late, (number + 1) % 4, "item 1", 1, 0.25)],
                 "click": [(clock, customer, f"page {number % 5}")] * (number % 3),
             },
             clock=clock,
