@@ -89,8 +89,8 @@ def test_a_broker_that_starts_again_is_read_and_written_on(tmp_path):
 
 
 def there(place, count):
-    """Wait until so many numbers have come."""
+    """Wait until so many numbers have come to both outputs: each finds the broker again by itself."""
     until = time.monotonic() + SECONDS
-    while len(list(place.read("ids_kafka"))) < count:
+    while len(list(place.read("ids_kafka"))) < count or sum(n for _, n, _ in place.read("totals_kafka")) < count:
         assert time.monotonic() < until, f"{count} numbers have not come in {SECONDS} seconds"
         time.sleep(0.2)
