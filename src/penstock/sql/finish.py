@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
@@ -57,9 +58,9 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _one_distinct_value(node)
     tree = _counted_from_one(tree) if rules.counts_from_one else tree
     tree = _with_json(tree, source, rules)
-    tree = _with_similar(tree)
-    tree = _with_parts(tree, rules) if rules.parts else tree
-    tree = _with_forms(tree, rules)
+    tree = _replaced(tree, (exp.SimilarTo,), as_regular_expression)
+    tree = _replaced(tree, (exp.Extract,), lambda node: _part(node, rules)) if rules.parts else tree
+    tree = _replaced(tree, (exp.Expression,), rules.forms) if rules.forms is not None else tree
     tree = _with_functions(with_casts(tree, rules), source, rules)
     for select in tree.find_all(exp.Select) if rules.aliases_in_where else ():
         spread_aliases(select)
@@ -101,33 +102,17 @@ def _with_json(tree: exp.Expression, source: str, rules: Rules) -> exp.Expressio
     return tree
 
 
-def _with_similar(tree: exp.Expression) -> exp.Expression:
-    for node in reversed(list(tree.find_all(exp.SimilarTo))):
-        like = as_regular_expression(node)
-        like.meta.update(node.meta)
-        node.replace(like)
-        tree = like if node is tree else tree
-    return tree
+def _part(node: Any, rules: Rules) -> exp.Expression | None:
+    """EXTRACT of a unit that the dialect counts in another way than Spark."""
+    rewrite = rules.parts.get(node.name.upper())
+    return None if rewrite is None else rewrite(node)
 
 
-def _with_parts(tree: exp.Expression, rules: Rules) -> exp.Expression:
-    """The tree with EXTRACT of the units that the dialect counts in another way than Spark."""
-    for node in reversed(list(tree.find_all(exp.Extract))):
-        rewrite = rules.parts.get(node.name.upper())
-        if rewrite is not None:
-            part = rewrite(node)
-            part.meta.update(node.meta)
-            node.replace(part)
-            tree = part if node is tree else tree
-    return tree
-
-
-def _with_forms(tree: exp.Expression, rules: Rules) -> exp.Expression:
-    """The tree with the dialect's forms that are no calls in Spark's words."""
-    rewrite = rules.forms
-    if rewrite is None:
-        return tree
-    for node in reversed(list(tree.find_all(exp.Expression))):
+def _replaced(
+    tree: exp.Expression, kinds: tuple[type[exp.Expression], ...], rewrite: Callable[[Any], exp.Expression | None]
+) -> exp.Expression:
+    """The tree with what stands for nodes of some kinds in Spark's words, inner ones first; None leaves one."""
+    for node in reversed(list(tree.find_all(*kinds))):
         found = rewrite(node)
         if found is not None:
             found.meta.update(node.meta)
