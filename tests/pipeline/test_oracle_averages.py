@@ -50,7 +50,7 @@ def test_oracle_averages_equal_the_batch_after_every_step(interpreting: object, 
                 pipeline.execute(f"DELETE FROM t WHERE id % 7 = {step}")
             assert all(pipeline.verify(name) for name in ("v", "whole", "others"))
         assert "Additive: Aggregate" in pipeline.explain("v", ["circuit"])
-        assert "Keyed: Aggregate" in pipeline.explain("others", ["circuit"])
+        assert "Keyed: Aggregate" in pipeline.explain("others", ["circuit"])  # for its averages
 
 
 @pytest.mark.spark

@@ -3,8 +3,9 @@
 `SUM(x)` over a change of weighted rows is the sum of `x * weight`, and the state of a group is the sum of all that
 its changes contributed; an aggregate with this property needs no row of its input. A partial is a value for each row
 of a change, over the input's columns and `__weight`, and the function that merges such values: `sum`, or `min`,
-`max`, … where nothing is ever retracted. An answer is computed from the merged partials. Sums of BIGINT are kept in
-two halves, so that only an answer can overflow, never a sum on the way to one. DOUBLE sums are partials only while
+`max`, … where nothing is ever retracted. An answer is computed from the merged partials. Sums of BIGINT, and those of
+DECIMALs with many digits, are kept in two halves, so that only an answer can overflow, never a sum on the way to one.
+DOUBLE sums are partials only while
 nothing is retracted (SEMANTICS A6), and their state is the last total: the order of adding decides the last bit, so
 what earlier changes contributed is not added up a second time.
 """
@@ -17,16 +18,19 @@ from decimal import Decimal
 
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import FRACTIONAL, Type, is_decimal
-from penstock.circuit.raised import raising_on_spark, sum_too_long
+from penstock.circuit.raised import raising_on_spark, sum_too_long, sum_too_wide
 from penstock.plan.nodes import Aggregate, AggregateCall
 from penstock.plan.scalar import Scalar, quoted
 
 PRESENT = "__rows"
 
 _SMALL = ("tinyint", "smallint", "int")
-_EXACT_DIGITS = 18  # a DECIMAL of so many digits times a weight still fits 38 digits
+EXACT_DIGITS = 18  # a DECIMAL of so many digits times a weight still fits 38 digits
 _AVERAGED_SCALE = 8  # digits behind the point with which an average is exact arithmetic of 38 digits
 _LIMB = 4294967296
+WIDE_LIMB_DIGITS = 18  # of the lower half of a DECIMAL that has more of them
+_LARGEST_DIGITS = 38
+_KEPT_SCALE = 6  # digits behind the point that Spark leaves to the product of the longest DECIMALs
 _RUNNING = {
     "min": "min",
     "max": "max",
@@ -130,6 +134,9 @@ def _sum(call: AggregateCall, kind: Type | None, name: str, *, append_only: bool
         low = Partial(f"{name}l", f"(({value}) & {_LIMB - 1}L) * {WEIGHT}")
         return (seen, high, low), f"if({some}, {_joined(quoted(high.name), quoted(low.name), call.call.text)}, NULL)"
     if kind is not None and is_decimal(kind):
+        precision, scale = decimal_shape(kind)
+        if precision > EXACT_DIGITS:  # a DECIMAL with nothing before its point has no power of ten for its units
+            return _wide_sum(call, kind, seen, name) if scale < _LARGEST_DIGITS else None
         return _decimal_sum(value, kind, seen, name)
     if kind in FRACTIONAL and append_only:
         weighted = f"cast({value} as double) * {WEIGHT}"
@@ -144,13 +151,66 @@ def _joined(high: str, low: str, fragment: str) -> str:
     return f"if({fits}, shiftleft({carried}, 32) + ({low} & {_LIMB - 1}L), {raising_on_spark(sum_too_long(fragment))})"
 
 
-def _decimal_sum(value: str, kind: Type, seen: Partial, name: str) -> Decomposed | None:
+def _decimal_sum(value: str, kind: Type, seen: Partial, name: str) -> Decomposed:
     precision, scale = decimal_shape(kind)
-    if precision > _EXACT_DIGITS:
-        return None
     weighted = f"cast(({value}) * cast({WEIGHT} as decimal(19,0)) as decimal(38,{scale}))"
     answer = f"cast({quoted(name)} as decimal({min(38, precision + 10)},{scale}))"
     return (seen, Partial(name, weighted)), f"if(coalesce({quoted(seen.name)}, 0L) <> 0, {answer}, NULL)"
+
+
+def _wide_sum(call: AggregateCall, kind: Type, seen: Partial, name: str) -> Decomposed:
+    """The sum of a DECIMAL with many digits, as two whole numbers: the last digits, and those before them.
+
+    Spark gives each result of DECIMALs a type, by which digits may be lost. None are here: what is multiplied is whole
+    afterwards, and what is taken off leaves zeros at the end.
+    """
+    precision, scale = decimal_shape(kind)
+    value = f"cast({call.arguments[0].text} as decimal({precision},{scale}))"
+    rest = f"({value} % {_power(WIDE_LIMB_DIGITS - scale)})"
+    weight = f"cast({WEIGHT} as decimal(19,0))"
+    high = f"cast(({value} - {rest}) * {_power(scale - WIDE_LIMB_DIGITS)} as decimal({_LARGEST_DIGITS},0))"
+    low = f"cast({rest} * {_power(scale)} as decimal({_LARGEST_DIGITS},0))"
+    halves = [
+        Partial(f"{name}{half}", f"cast({units} * {weight} as decimal({_LARGEST_DIGITS},0))")
+        for half, units in (("h", high), ("l", low))
+    ]
+    raising = raising_on_spark(sum_too_wide(call.call.text))
+    answer = _of_halves(quoted(halves[0].name), quoted(halves[1].name), kind, raising)
+    return (seen, *halves), f"if(coalesce({quoted(seen.name)}, 0L) <> 0, {answer}, NULL)"
+
+
+def _of_halves(high: str, low: str, kind: Type, raising: str) -> str:
+    """The DECIMAL of two halves.
+
+    In units of the last digit any sum of 38 digits is exact, and so is its product with a millionth or more; with less,
+    the type of the product has too few digits behind the point, which is set into the text of the units. (Spark's `abs`
+    keeps 34 digits.)
+    """
+    precision, scale = decimal_shape(kind)
+    units = _units(high, low)
+    if scale <= _KEPT_SCALE:
+        value = f"{units} * {_power(-scale)}"
+    else:
+        digits = f"lpad(ltrim('-', cast({units} as string)), {_LARGEST_DIGITS + 1}, '0')"
+        point = f"overlay({digits} PLACING '.' FROM {_LARGEST_DIGITS + 2 - scale} FOR 0)"
+        value = f"concat(if({units} < 0, '-', ''), {point})"
+    return f"coalesce(cast({value} as decimal({min(_LARGEST_DIGITS, precision + 10)},{scale})), {raising})"
+
+
+def _units(high: str, low: str) -> str:
+    """Two halves as one whole number, NULL if that has more than 38 digits.
+
+    Part of the upper half is moved to the lower one: with its sign alone it may have one digit more than both together.
+    """
+    moved = f"if({high} < 0, -1BD, 1BD)"
+    limb, both = _power(WIDE_LIMB_DIGITS), _power(2 * WIDE_LIMB_DIGITS)
+    upper = f"cast({high} - {moved} * {limb} as decimal({_LARGEST_DIGITS},0))"
+    return f"try_add(try_multiply({upper}, {limb}), cast({low} + {moved} * {both} as decimal({_LARGEST_DIGITS},0)))"
+
+
+def _power(exponent: int) -> str:
+    """A power of ten as a DECIMAL of as many digits as it needs."""
+    return f"{Decimal(10) ** exponent:f}BD"
 
 
 def _average(call: AggregateCall, kind: Type | None, name: str, *, append_only: bool) -> Decomposed | None:
@@ -176,10 +236,9 @@ def _decimal_average(value: str, kind: Type, name: str) -> Decomposed | None:
     divided, of which the remainders have been taken off.
     """
     precision, scale = decimal_shape(kind)
-    found = _decimal_sum(value, kind, Partial(f"{name}n", f"if(({value}) IS NULL, 0L, {WEIGHT})"), name)
-    if found is None or scale > _AVERAGED_SCALE:
+    if precision > EXACT_DIGITS or scale > _AVERAGED_SCALE:
         return None
-    partials, _ = found
+    partials, _ = _decimal_sum(value, kind, Partial(f"{name}n", f"if(({value}) IS NULL, 0L, {WEIGHT})"), name)
     number = f"cast({quoted(partials[0].name)} as decimal(19,0))"
     total = f"cast({quoted(name)} as decimal({precision + 10},{scale}))"
     rest = f"cast({total} % {number} as decimal({19 + scale},{scale}))"

@@ -56,6 +56,11 @@ def sum_too_long(fragment: str) -> Raised:
     return Raised(OVERFLOW, OUT_OF_RANGE, SUM_TOO_LONG, fragment)
 
 
+def sum_too_wide(fragment: str) -> Raised:
+    """The error of a sum of DECIMALs that has more than 38 digits."""
+    return Raised(OVERFLOW, OUT_OF_RANGE, SUM_TOO_WIDE, fragment)
+
+
 def raising_on_spark(raised: Raised) -> str:
     """Spark SQL that raises it."""
     return "raise_error('" + raised.told.replace("\\", "\\\\").replace("'", "\\'") + "')"

@@ -16,7 +16,7 @@ from penstock.backends.native.expressions.once import ordered
 from penstock.backends.native.lists import LISTS, Answer, SortedRows, sorted_rows
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.backends.native.raised import Failure, said
-from penstock.backends.native.wide_sums import averaged, wide_sum
+from penstock.backends.native.wide_sums import SUMMED, averaged, wide_sum
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_numeric, struct_fields
 from penstock.circuit.raised import OUT_OF_RANGE, OVERFLOW, SUM_TOO_LONG, SUM_TOO_WIDE
 from penstock.plan.forms import Aggregated, Call, Case, Constant, Form, Named, Star, called
@@ -26,7 +26,6 @@ Types = Mapping[str, Type | None]
 Reader = Callable[[Form, Types], Proven]
 _DIGITS = 38
 _NO_DIVISOR = "Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead."
-_SUMMED = _DIGITS - 10  # digits of a DECIMAL whose sum has ten more: no table has the rows to fill these
 
 
 @dataclass
@@ -261,7 +260,7 @@ def _sum(asked: Asked) -> Proven:
 def _decimal_sum(asked: Asked) -> Proven:
     precision, scale = _digits(asked.value.type)
     kind = f"decimal({min(precision + 10, _DIGITS)},{scale})"
-    if precision <= _SUMMED:
+    if precision <= SUMMED:
         return Proven(f"CAST({asked.call('sum', asked.value.text)} AS {kind.upper()})", kind)
     if asked.over:
         raise NotProvenError(what=f"{asked.function} of {asked.value.type} over a window")
@@ -276,7 +275,7 @@ def _average(asked: Asked) -> Proven:
     if not is_decimal(value.type):
         return Proven(asked.call("avg", f"CAST({_distinct_key(asked)} AS DOUBLE)"), "double")
     precision, scale = _digits(value.type)
-    if precision > _SUMMED:
+    if precision > SUMMED:
         raise NotProvenError(what=f"{asked.function} of {value.type}, whose sum may overflow")
     count = f"CAST({asked.call('count', value.text)} AS HUGEINT)"
     kind = f"decimal({precision + 4},{scale + 4})"

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from penstock.backends.native.comparing import key
 from penstock.backends.native.operators.grouped import GroupedOperator
 from penstock.backends.native.operators.operator import Changes
-from penstock.backends.native.operators.partials import decomposed, filled
-from penstock.backends.native.operators.text import cast
+from penstock.backends.native.operators.partials import decomposed
+from penstock.backends.native.operators.text import cast, filled
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
@@ -47,7 +47,7 @@ class AdditiveOperator(GroupedOperator):
         return {name: self._decomposed.outward(name) for name in self._portable}
 
     def inward(self, names: Sequence[str]) -> Mapping[str, str]:
-        return {item.name: self._decomposed.inward(item.name, names) for item in self.partials}
+        return self._decomposed.inward(names)
 
     def vanished(self) -> str:
         return f"{PRESENT} <= 0" if self.groups else "false"

@@ -10,6 +10,7 @@ from penstock.backends.api import LineText
 from penstock.backends.native.comparing import key
 from penstock.backends.native.kinds import stored, width
 from penstock.backends.native.operators.operator import NativeOperator
+from penstock.backends.native.operators.text import filled
 from penstock.backends.native.operators.touched import NULL_SAFE, equality
 from penstock.backends.native.proof import Proven, quoted
 from penstock.backends.native.trace import Rows, listed
@@ -24,6 +25,7 @@ class Partial:
 
     `value` is what a row of a change contributes, over the input's columns and `__weight`. `merged` makes a state of
     two, in which `{0}` is the older. `checked` is a state `{0}` again, or raises an error for one that cannot be.
+    `agreed` is the same with the states of all partials in their slots, where it takes several to tell.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Partial:
     aggregate: str = "sum"
     merged: str = "{0} + {1}"
     checked: str = ""
+    agreed: str = ""
 
 
 class GroupedOperator(NativeOperator):
@@ -104,7 +107,11 @@ class GroupedOperator(NativeOperator):
             items += [f"{old} AS {quoted('__o_' + name)}", f"{after} AS {quoted('__t_' + name)}"]
         on = " AND ".join(f"s.{group} {same} c.{group}" for group in self.groups) or "true"
         state = f"(SELECT *, true AS __known FROM {self.table})"
-        return f"SELECT __known, {', '.join(items)} FROM ({change}) c LEFT JOIN {state} s ON {on}"
+        found = f"SELECT __known, {', '.join(items)} FROM ({change}) c LEFT JOIN {state} s ON {on}"
+        agreed = [
+            f"{filled(item.agreed, '__t_')} AS {quoted('__t_' + item.name)}" for item in self.partials if item.agreed
+        ]
+        return f"SELECT * REPLACE ({', '.join(agreed)}) FROM ({found})" if agreed else found
 
     def _replace(self, touched: str, same: str) -> None:
         """Have the touched groups hold what they are now."""

@@ -5,21 +5,21 @@ A sum of whole numbers lies in a HUGEINT, which no sum of BIGINTs leaves; only a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.backends.native.comparing import require_compared
 from penstock.backends.native.kinds import stored
 from penstock.backends.native.operators.grouped import Partial
+from penstock.backends.native.operators.text import filled, slot
 from penstock.backends.native.proof import NotProvenError, Proven, quoted, standing_at
 from penstock.backends.native.raised import Failure, said
 from penstock.backends.native.scalars import proven
-from penstock.backends.native.wide_sums import averaged
+from penstock.backends.native.wide_sums import SUMMED, WideSum, averaged, in_units, of_total, of_units, wide_parts
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
-from penstock.circuit.partials import PRESENT, decimal_shape
-from penstock.circuit.raised import OUT_OF_RANGE, OVERFLOW, SUM_TOO_LONG
+from penstock.circuit.partials import EXACT_DIGITS, PRESENT, WIDE_LIMB_DIGITS, decimal_shape
+from penstock.circuit.raised import OUT_OF_RANGE, OVERFLOW, SUM_TOO_LONG, SUM_TOO_WIDE
 from penstock.plan.nodes import Aggregate, AggregateCall
 
 _RUNNING = {
@@ -33,10 +33,23 @@ _RUNNING = {
     "bit_and": ("bit_and", "{0} & {1}"),
     "bit_or": ("bit_or", "{0} | {1}"),
 }
-_SLOT = re.compile("\x01([^\x02]*)\x02")
 _LARGEST = 9223372036854775807
 _TOTAL = "HUGEINT"
-_LIMB = f"4294967296::{_TOTAL}"  # by which circuit.partials halves a sum of BIGINTs
+UNITS = slot(" units")
+
+
+@dataclass(frozen=True, slots=True)
+class Halved:
+    """A sum that circuit.partials has in two halves `…h` and `…l`: units of the `limb`, and what is left.
+
+    `units` is the sum as a HUGEINT, in which a partial stands as `slot(name)`, and `kind` the type of a half.
+    `parts` are the partials here, of such units in the slot `UNITS`.
+    """
+
+    units: str
+    limb: int
+    kind: str
+    parts: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +58,7 @@ class Decomposed:
 
     partials: tuple[Partial, ...]
     answer: str
+    halved: Halved | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,43 +66,53 @@ class Decomposition:
     """The partials of a whole Aggregate, and its answers.
 
     `names` has for the name of each partial that of the one that is kept in its place: equal ones are kept once.
+    `halved` has the sums in halves by the names that these have without their last letter.
     """
 
     partials: tuple[Partial, ...]
     answers: tuple[str, ...]
     names: Mapping[str, str]
+    halved: Mapping[str, Halved]
 
     def outward(self, name: str) -> str:
-        """A partial of `circuit.partials`, from those here: of a sum of BIGINTs that has two halves."""
-        if name in self.names:
+        """A partial of `circuit.partials`, from those here."""
+        whole = self.halved.get(name[:-1])
+        if whole is None or name in self.names:
             kept = next(item for item in self.partials if item.name == self.names[name])
             return f"{quoted(kept.name)}::BIGINT" if kept.kind == _TOTAL else quoted(kept.name)
-        total = quoted(self.names[name[:-1]])
-        low = f"((({total} % {_LIMB}) + {_LIMB}) % {_LIMB})"
-        return f"({low if name.endswith('l') else f'(({total} - {low}) // {_LIMB})'})::BIGINT"
+        units, limb = filled(whole.units), f"{whole.limb}::{_TOTAL}"
+        low = f"((({units} % {limb}) + {limb}) % {limb})"
+        return f"({low if name.endswith('l') else f'(({units} - {low}) // {limb})'})::{whole.kind}"
 
-    def inward(self, name: str, known: Container[str]) -> str:
-        """The partial here of that name, from the `known` ones of `circuit.partials`."""
-        return quoted(name) if name in known else f"{quoted(name + 'h')}::{_TOTAL} * {_LIMB} + {quoted(name + 'l')}"
+    def inward(self, known: Container[str]) -> Mapping[str, str]:
+        """Each partial here, from the `known` ones of `circuit.partials`."""
+        found = {item.name: quoted(item.name) for item in self.partials if item.name in known}
+        for name, whole in self.halved.items():
+            if f"{name}h" in known:
+                high, low = (f"{quoted(name + half)}::{_TOTAL}" for half in "hl")
+                units = f"({high} * {whole.limb} + {low})"
+                parts = {item: text.replace(UNITS, units) for item, text in whole.parts.items()}
+                found |= {item: text for item, text in parts.items() if self.names[item] == item}
+        return found
 
 
 def decomposed(node: Aggregate, types: Mapping[str, Type | None]) -> Decomposition:
     """The partials of a whole Aggregate, and its answers; NotProvenError for one that has none here."""
     partials = {(WEIGHT, "sum"): Partial(PRESENT, "BIGINT", WEIGHT)}
-    answers, names = [], {PRESENT: PRESENT}
+    answers, names, halved = [], {PRESENT: PRESENT}, {}
     for position, (_, call) in enumerate(node.aggregates):
         with standing_at(call.call.span):
             found = _decomposed(call, f"__p{position}", types)
             filtered = [_filtered(item, call, types) for item in found.partials]
-        answer = found.answer
         for partial in filtered:
             kept = partials.setdefault((partial.value, partial.aggregate), partial)
             if partial.checked:  # an average keeps the same total, whatever that is
                 kept = partials[partial.value, partial.aggregate] = replace(kept, checked=partial.checked)
-            answer = answer.replace(slot(partial.name), slot(kept.name))
             names[partial.name] = kept.name
-        answers.append(answer)
-    return Decomposition(tuple(partials.values()), tuple(answers), names)
+        if found.halved is not None:
+            halved[f"__p{position}"] = replace(found.halved, units=renamed(found.halved.units, names))
+        answers.append(renamed(found.answer, names))
+    return Decomposition(tuple(partials.values()), tuple(answers), names, halved)
 
 
 def _filtered(partial: Partial, call: AggregateCall, types: Mapping[str, Type | None]) -> Partial:
@@ -144,16 +168,63 @@ def _total(argument: Proven, name: str) -> Partial:
 
 
 def _sum(call: AggregateCall, argument: Proven, name: str) -> Decomposed:
+    if is_decimal(argument.type):
+        return _decimal_sum(call, argument, name)
     seen, some = _seen(argument, name)
-    total = _total(argument, name)
+    total, halved = _total(argument, name), None
     answer = slot(name)
     if argument.type in INTEGRAL:
         total = replace(total, checked=_overflowing(call))
         answer = f"{answer}::BIGINT"
-    if is_decimal(argument.type):
-        precision, scale = decimal_shape(argument.type)
-        answer = f"CAST({answer} AS DECIMAL({min(38, precision + 10)},{scale}))"
-    return Decomposed((seen, total), f"CASE WHEN {some} THEN {answer} END")
+        halved = _halved_integers(argument, name)
+    return Decomposed((seen, total), f"CASE WHEN {some} THEN {answer} END", halved)
+
+
+def _halved_integers(argument: Proven, name: str) -> Halved | None:
+    if argument.type != "bigint":
+        return None
+    return Halved(slot(name), 1 << 32, "BIGINT", {name: UNITS})
+
+
+def _decimal_sum(call: AggregateCall, argument: Proven, name: str) -> Decomposed:
+    precision, scale = decimal_shape(argument.type)
+    if precision > SUMMED:
+        return _wide_sum(call, argument, name)
+    seen, some = _seen(argument, name)
+    answer = f"CAST({slot(name)} AS DECIMAL({min(38, precision + 10)},{scale}))"
+    halved = None
+    if precision > EXACT_DIGITS:
+        halved = _halved_decimals(in_units(slot(name)), {name: of_units(UNITS, scale)})
+    return Decomposed((seen, _total(argument, name)), f"CASE WHEN {some} THEN {answer} END", halved)
+
+
+def _halved_decimals(units: str, parts: Mapping[str, str]) -> Halved:
+    return Halved(units, 10**WIDE_LIMB_DIGITS, "DECIMAL(38,0)", parts)
+
+
+def _wide_sum(call: AggregateCall, argument: Proven, name: str) -> Decomposed:
+    """A sum that may overflow, in three parts; the first of them is judged by all, where they are made."""
+    seen, some = _seen(argument, name)
+    _, scale = decimal_shape(argument.type)
+    names = (name, f"{name}u", f"{name}v")
+    kinds = (f"DECIMAL(38,{scale})", _TOTAL, _TOTAL)
+    weights = (f"CAST({WEIGHT} AS DECIMAL(18,0))", WEIGHT, WEIGHT)
+    found = WideSum(slot(names[0]), slot(names[1]), slot(names[2]), scale)
+    raised = Failure(OVERFLOW, OUT_OF_RANGE, said(SUM_TOO_WIDE), call.call.text).raising
+    agreed = f"CASE WHEN {found.fits} THEN {slot(name)} ELSE {raised} END"
+    values = wide_parts(f"({argument.text})", scale)
+    near, *others = (
+        Partial(of, kind, f"({value}) * {weight}")
+        for of, kind, value, weight in zip(names, kinds, values, weights, strict=True)
+    )
+    return Decomposed(
+        (seen, replace(near, agreed=agreed), *others),
+        f"CASE WHEN {some} THEN {found.answer('NULL')} END",
+        _halved_decimals(
+            f"(CASE WHEN {found.high} IS NULL THEN {in_units(found.near)} ELSE {found.units} END)",
+            dict(zip(names, of_total(UNITS, scale), strict=True)),
+        ),
+    )
 
 
 def _overflowing(call: AggregateCall) -> str:
@@ -173,16 +244,12 @@ def _average(argument: Proven, name: str) -> Decomposed:
         precision, scale = decimal_shape(argument.type)
         answer = averaged(slot(name), f"CAST({slot(seen.name)} AS HUGEINT)", precision, scale)
         return Decomposed((seen, _total(argument, name)), f"CASE WHEN {some} THEN {answer} END")
-    return Decomposed(
-        (seen, _total(argument, name)), f"CASE WHEN {some} THEN {slot(name)}::DOUBLE / {slot(seen.name)} END"
-    )
+    answer = f"CASE WHEN {some} THEN {slot(name)}::DOUBLE / {slot(seen.name)} END"
+    return Decomposed((seen, _total(argument, name)), answer, _halved_integers(argument, name))
 
 
-def slot(name: str) -> str:
-    """The place of a partial in an answer; no SQL has these characters."""
-    return f"\x01{name}\x02"
-
-
-def filled(answer: str, prefix: str) -> str:
-    """An answer over the partials whose names begin with a prefix."""
-    return _SLOT.sub(lambda found: quoted(prefix + found[1]), answer)
+def renamed(expression: str, names: Mapping[str, str]) -> str:
+    """An expression in which other partials stand in the places of those that they are equal to."""
+    for name, kept in names.items():
+        expression = expression.replace(slot(name), slot(kept))
+    return expression

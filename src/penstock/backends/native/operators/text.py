@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from penstock.backends.native.trace import Columns
 from penstock.backends.render import Renderer
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.nodes import Plan
+
+_SLOT = re.compile("\x01([^\x02]*)\x02")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +52,13 @@ def nothing(columns: Columns) -> str:
     """A relation with those columns and a weight, without rows."""
     items = [f"CAST(NULL AS {stored(kind)}) AS {quoted(name)}" for name, kind in columns]
     return f"(SELECT {', '.join([*items, f'0::BIGINT AS {WEIGHT}'])} WHERE false)"
+
+
+def slot(name: str) -> str:
+    """The place of a column in an expression; no SQL has these characters."""
+    return f"\x01{name}\x02"
+
+
+def filled(expression: str, prefix: str = "") -> str:
+    """An expression over the columns whose names begin with a prefix."""
+    return _SLOT.sub(lambda found: quoted(prefix + found[1]), expression)
