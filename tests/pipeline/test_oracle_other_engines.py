@@ -17,6 +17,7 @@ import pytest
 from test_collection import VIEWS, also_of_few_rows
 from test_collection import steps as random_steps
 from test_oracle_recovery import POLICIES, START, STREAMS, leave, observed, play, stream_steps
+from tests.tiers import either
 
 import penstock
 from penstock.engine import moving
@@ -101,6 +102,7 @@ def declared(views: Sequence[str]) -> str:
     return "\n".join(f"CREATE VIEW {name} AS {VIEWS[name]};" for name in wanted)
 
 
+@pytest.mark.both
 @BOTH_LOGS
 @pytest.mark.parametrize(
     "group", ["groups", *(pytest.param(name, marks=pytest.mark.extended) for name in GROUPS if name != "groups")]
@@ -111,7 +113,7 @@ def test_views_go_on_by_another_engine(
     also_of_few_rows(monkeypatch)
     program = KEPT.format(retention=retention) + TABLES + declared(GROUPS[group])
     engines = ("auto", "spark") if group == "times" else ("native", "spark")
-    compared(Opened(program, tmp_path, monkeypatch), list(random_steps(3, 5)), engines)
+    compared(Opened(program, tmp_path, monkeypatch), list(random_steps(3, either(3, 5))), engines)
 
 
 @pytest.mark.extended
@@ -131,6 +133,7 @@ def test_views_that_began_on_spark_go_on(
 WAITING = ("sessions",)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     "policy", [*WAITING, *(pytest.param(name, marks=pytest.mark.extended) for name in POLICIES if name not in WAITING)]
 )
@@ -141,7 +144,7 @@ def test_what_waits_goes_on_waiting(
     for module in (keystore, rowcounts):
         monkeypatch.setattr(module, "HELD_ROWS", 2)
     program = KEPT.format(retention="recovery") + STREAMS.replace("SET state_seconds = '0.01';", "") + POLICIES[policy]
-    compared(Opened(program, tmp_path, monkeypatch), stream_steps(5, 6), ("auto", "spark"))
+    compared(Opened(program, tmp_path, monkeypatch), stream_steps(5, either(4, 6)), ("auto", "spark"))
 
 
 PARTIALS = """
@@ -164,6 +167,7 @@ CREATE VIEW numbers AS SELECT DISTINCT f, n FROM s;
 WIDE = (None, *map(Decimal, ("0.000001", "-1.5", f"{10**31 - 1}.999999", f"-{10**31 - 1}.5", f"{10**12}", "-0.999999")))
 
 
+@pytest.mark.both
 def test_partial_results_are_the_same_to_the_last_bit(
     interpreting: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -179,7 +183,7 @@ def test_partial_results_are_the_same_to_the_last_bit(
         return k, large, chance.randint(-5, 9), decimal, x, f, text, START
 
     steps: list[Any] = []
-    for _ in range(8):
+    for _ in range(either(5, 8)):
         step = {"s": [("+", row(k)) for k in range(3)]}  # one for each group: the order of adding is that of steps
         changes: list[Any] = [
             ("+", (chance.randint(1, 2), chance.choice((5, -(1 << 50))), Decimal("1.005"), chance.choice(WIDE)))
@@ -293,7 +297,7 @@ def test_state_of_other_libraries_and_of_an_older_format_of_files_is_read(
     """DuckDB reads what its earlier versions have written; here as the first did that promised it."""
     program = KEPT.format(retention="recovery") + TABLES + declared(GROUPS["groups"])
     opened = Opened(program, tmp_path / "dir", monkeypatch)
-    steps = list(random_steps(3, 5))
+    steps = list(random_steps(3, either(3, 5)))
     with penstock.Pipeline(program, engine="native") as undisturbed:
         expected = [observed(undisturbed, play(undisturbed, step, at)) for at, step in enumerate(steps)]
     for at, step in enumerate(steps):
