@@ -9,51 +9,13 @@ The halves make one HUGEINT, as long as it has at most 38 digits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 
+_DIGITS = 38
 _HALF = 10**19
 _WHOLE = 10**38
 SUMMED = 28  # digits of a DECIMAL whose sum has ten more: no table has the rows to fill these
 Call = Callable[[str, str], str]
-
-
-@dataclass(frozen=True, slots=True)
-class WideSum:
-    """A sum in its three parts: of what is far from the last digit, and the halves of all others, which may be NULL."""
-
-    near: str
-    high: str
-    low: str
-    scale: int
-
-    @property
-    def units(self) -> str:
-        """The sum in units of its last digit, as a HUGEINT; only for one that `fits`."""
-        return f"({self._upper} * {_HALF} + {self._lower} % {_HALF})"
-
-    @property
-    def fits(self) -> str:
-        """The condition that it has at most 38 digits."""
-        whole = f"CASE WHEN abs({self._upper}) <= {_HALF} THEN abs({self.units}) < {_WHOLE} ELSE false END"
-        return f"({self.high} IS NULL OR {whole})"
-
-    def answer(self, failing: str) -> str:
-        """The sum, or what fails."""
-        added = f"CASE WHEN {self.fits} THEN {of_units(self.units, self.scale)} ELSE {failing} END"
-        return f"CASE WHEN {self.high} IS NULL THEN CAST({self.near} AS DECIMAL(38,{self.scale})) ELSE {added} END"
-
-    @property
-    def _upper(self) -> str:
-        return f"({self.high} + {self._whole} // {_HALF} + {self._lower} // {_HALF})"
-
-    @property
-    def _lower(self) -> str:
-        return f"({self.low} + {self._whole} % {_HALF})"
-
-    @property
-    def _whole(self) -> str:
-        return f"coalesce({in_units(self.near)}, 0)"
 
 
 def wide_parts(value: str, scale: int) -> tuple[str, str, str]:
@@ -67,20 +29,31 @@ def wide_parts(value: str, scale: int) -> tuple[str, str, str]:
     )
 
 
-def of_total(units: str, scale: int) -> tuple[str, str, str]:
-    """The three parts of a sum that has so many units of its last digit, a HUGEINT."""
-    near = f"abs({units}) < {10**SUMMED}"
-    return (
-        f"CASE WHEN {near} THEN {of_units(units, scale)} END",
-        f"CASE WHEN NOT {near} THEN {units} // {_HALF} END",
-        f"CASE WHEN NOT {near} THEN {units} % {_HALF} END",
-    )
-
-
 def wide_sum(call: Call, value: str, scale: int, failing: str) -> str:
     """The sum of a DECIMAL, or what fails; `call` gives the column that holds an aggregate of some value."""
     near, high, low = (call("sum", part) for part in wide_parts(value, scale))
-    return WideSum(near, high, low, scale).answer(failing)
+    total = _whole(f"coalesce({in_units(near)}, 0)", high, low, scale, failing)
+    return f"CASE WHEN {high} IS NULL THEN CAST({near} AS DECIMAL(38,{scale})) ELSE {total} END"
+
+
+def added(before: str, parts: tuple[str, str, str], scale: int, failing: str) -> str:
+    """A sum with the three parts of another one, or what fails; each may be NULL."""
+    near, high, low = parts
+    bound = f"CAST('{Decimal(10) ** (_DIGITS - 1 - scale):f}' AS DECIMAL(38,{scale}))"
+    short = f"{high} IS NULL AND coalesce(abs({before}) < {bound} AND abs({near}) < {bound}, true)"
+    simple = f"CASE WHEN {before} IS NULL THEN {near} WHEN {near} IS NULL THEN {before} ELSE {before} + {near} END"
+    units, come = (f"coalesce({in_units(sum_)}, 0)" for sum_ in (before, near))
+    upper, lower = f"(coalesce({high}, 0) + {come} // {_HALF})", f"(coalesce({low}, 0) + {come} % {_HALF})"
+    return f"CASE WHEN {short} THEN {simple} ELSE {_whole(units, upper, lower, scale, failing)} END"
+
+
+def _whole(units: str, high: str, low: str, scale: int, failing: str) -> str:
+    """A number of units and two halves as a DECIMAL, or what fails if that has more than 38 digits."""
+    lower = f"({low} + {units} % {_HALF})"
+    upper = f"({high} + {units} // {_HALF} + {lower} // {_HALF})"
+    total = f"({upper} * {_HALF} + {lower} % {_HALF})"
+    fits = f"CASE WHEN abs({upper}) <= {_HALF} THEN abs({total}) < {_WHOLE} ELSE false END"
+    return f"CASE WHEN {fits} THEN {of_units(total, scale)} ELSE {failing} END"
 
 
 def in_units(value: str) -> str:

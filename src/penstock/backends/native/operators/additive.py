@@ -33,7 +33,7 @@ class AdditiveOperator(GroupedOperator):
         self._portable = tuple(item.name for item in operator.partials.columns)
         self.prepare()
         values = [f"{text} AS {name}" for name, (text, _) in zip(self.groups, self.keys, strict=True)]
-        values += [f"{item.value} AS {quoted(item.name)}" for item in self.partials]
+        values += [f"{item.value} AS {quoted(item.name)}" for item in self.contributions]
         self._contributed = f"SELECT {', '.join(values)} FROM "
 
     def step(self, inputs: Changes, *, first: bool) -> Rows | None:

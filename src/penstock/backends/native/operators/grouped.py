@@ -10,7 +10,6 @@ from penstock.backends.api import LineText
 from penstock.backends.native.comparing import key
 from penstock.backends.native.kinds import stored, width
 from penstock.backends.native.operators.operator import NativeOperator
-from penstock.backends.native.operators.text import filled
 from penstock.backends.native.operators.touched import NULL_SAFE, equality
 from penstock.backends.native.proof import Proven, quoted
 from penstock.backends.native.trace import Rows, listed
@@ -25,7 +24,8 @@ class Partial:
 
     `value` is what a row of a change contributes, over the input's columns and `__weight`. `merged` makes a state of
     two, in which `{0}` is the older. `checked` is a state `{0}` again, or raises an error for one that cannot be.
-    `agreed` is the same with the states of all partials in their slots, where it takes several to tell.
+    A change may contribute more than a state holds: what is `beside` goes into `whole`, which then says the state
+    after a change, of the state before `{0}`, the contribution `{1}`, and the columns of `c`; any may be NULL.
     """
 
     name: str
@@ -34,7 +34,8 @@ class Partial:
     aggregate: str = "sum"
     merged: str = "{0} + {1}"
     checked: str = ""
-    agreed: str = ""
+    beside: tuple[Partial, ...] = ()
+    whole: str = ""
 
 
 class GroupedOperator(NativeOperator):
@@ -55,6 +56,11 @@ class GroupedOperator(NativeOperator):
         self._proposed = 0
         self._deleted = 0  # rows that still take room in the table
         self._touches, self._adds = self.store.name(), self.store.name()
+
+    @property
+    def contributions(self) -> list[Partial]:
+        """All columns that a change contributes."""
+        return [part for item in self.partials for part in (item, *item.beside)]
 
     @abstractmethod
     def answers(self, before: str, after: str, *, first: bool) -> list[str]:
@@ -84,7 +90,8 @@ class GroupedOperator(NativeOperator):
         return Rows(f"({found})")
 
     def _added(self, contributed: Sequence[str]) -> str:
-        added = [f"{item.aggregate}({quoted(item.name)})::{item.kind} AS {quoted(item.name)}" for item in self.partials]
+        parts = self.contributions
+        added = [f"{item.aggregate}({quoted(item.name)})::{item.kind} AS {quoted(item.name)}" for item in parts]
         groups = listed(self.groups)
         by = f" GROUP BY {groups}" if groups else " HAVING count(*) > 0"
         items = ", ".join([*([groups] if groups else []), *added])
@@ -92,7 +99,7 @@ class GroupedOperator(NativeOperator):
 
     def _untouched(self) -> str:
         """The one group of an aggregate without keys, over nothing."""
-        return f"SELECT {', '.join(f'NULL::{item.kind} AS {quoted(item.name)}' for item in self.partials)}"
+        return f"SELECT {', '.join(f'NULL::{item.kind} AS {quoted(item.name)}' for item in self.contributions)}"
 
     def _touched(self, change: str, same: str) -> str:
         """The touched groups, with their partials before (`__o_`) and after (`__t_`)."""
@@ -100,18 +107,14 @@ class GroupedOperator(NativeOperator):
         for item in self.partials:
             old, new, name = f"s.{quoted(item.name)}", f"c.{quoted(item.name)}", item.name
             merged = f"({item.merged.format(old, new)})"
-            after = (
+            after = item.whole.format(old, new) or (
                 f"CASE WHEN __known IS NULL OR {old} IS NULL THEN {new} WHEN {new} IS NULL THEN {old} ELSE {merged} END"
             )
             after = item.checked.format(f"({after})") or after
             items += [f"{old} AS {quoted('__o_' + name)}", f"{after} AS {quoted('__t_' + name)}"]
         on = " AND ".join(f"s.{group} {same} c.{group}" for group in self.groups) or "true"
         state = f"(SELECT *, true AS __known FROM {self.table})"
-        found = f"SELECT __known, {', '.join(items)} FROM ({change}) c LEFT JOIN {state} s ON {on}"
-        agreed = [
-            f"{filled(item.agreed, '__t_')} AS {quoted('__t_' + item.name)}" for item in self.partials if item.agreed
-        ]
-        return f"SELECT * REPLACE ({', '.join(agreed)}) FROM ({found})" if agreed else found
+        return f"SELECT __known, {', '.join(items)} FROM ({change}) c LEFT JOIN {state} s ON {on}"
 
     def _replace(self, touched: str, same: str) -> None:
         """Have the touched groups hold what they are now."""

@@ -15,7 +15,7 @@ from penstock.backends.native.operators.text import filled, slot
 from penstock.backends.native.proof import NotProvenError, Proven, quoted, standing_at
 from penstock.backends.native.raised import Failure, said
 from penstock.backends.native.scalars import proven
-from penstock.backends.native.wide_sums import SUMMED, WideSum, averaged, in_units, of_total, of_units, wide_parts
+from penstock.backends.native.wide_sums import SUMMED, added, averaged, in_units, of_units, wide_parts
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
 from penstock.circuit.partials import EXACT_DIGITS, PRESENT, WIDE_LIMB_DIGITS, decimal_shape
@@ -119,7 +119,7 @@ def _filtered(partial: Partial, call: AggregateCall, types: Mapping[str, Type | 
     if call.filter is None:
         return partial
     value = f"CASE WHEN {proven(call.filter.form, types).text} THEN {partial.value} END"
-    return replace(partial, value=value)
+    return replace(partial, value=value, beside=tuple(_filtered(item, call, types) for item in partial.beside))
 
 
 def _decomposed(call: AggregateCall, name: str, types: Mapping[str, Type | None]) -> Decomposed:
@@ -203,28 +203,18 @@ def _halved_decimals(units: str, parts: Mapping[str, str]) -> Halved:
 
 
 def _wide_sum(call: AggregateCall, argument: Proven, name: str) -> Decomposed:
-    """A sum that may overflow, in three parts; the first of them is judged by all, where they are made."""
+    """A sum that may overflow: a change contributes it in three parts, of which a state is made if one can hold it."""
     seen, some = _seen(argument, name)
     _, scale = decimal_shape(argument.type)
-    names = (name, f"{name}u", f"{name}v")
-    kinds = (f"DECIMAL(38,{scale})", _TOTAL, _TOTAL)
-    weights = (f"CAST({WEIGHT} AS DECIMAL(18,0))", WEIGHT, WEIGHT)
-    found = WideSum(slot(names[0]), slot(names[1]), slot(names[2]), scale)
-    raised = Failure(OVERFLOW, OUT_OF_RANGE, said(SUM_TOO_WIDE), call.call.text).raising
-    agreed = f"CASE WHEN {found.fits} THEN {slot(name)} ELSE {raised} END"
     values = wide_parts(f"({argument.text})", scale)
-    near, *others = (
-        Partial(of, kind, f"({value}) * {weight}")
-        for of, kind, value, weight in zip(names, kinds, values, weights, strict=True)
-    )
-    return Decomposed(
-        (seen, replace(near, agreed=agreed), *others),
-        f"CASE WHEN {some} THEN {found.answer('NULL')} END",
-        _halved_decimals(
-            f"(CASE WHEN {found.high} IS NULL THEN {in_units(found.near)} ELSE {found.units} END)",
-            dict(zip(names, of_total(UNITS, scale), strict=True)),
-        ),
-    )
+    weights = (f"CAST({WEIGHT} AS DECIMAL(18,0))", WEIGHT, WEIGHT)
+    near, high, low = (f"({value}) * {weight}" for value, weight in zip(values, weights, strict=True))
+    beside = (Partial(f"{name}u", _TOTAL, high), Partial(f"{name}v", _TOTAL, low))
+    raised = Failure(OVERFLOW, OUT_OF_RANGE, said(SUM_TOO_WIDE), call.call.text).raising
+    state = added("{0}", ("{1}", f"c.{quoted(beside[0].name)}", f"c.{quoted(beside[1].name)}"), scale, _escaped(raised))
+    total = Partial(name, f"DECIMAL(38,{scale})", near, beside=beside, whole=state)
+    halved = _halved_decimals(in_units(slot(name)), {name: of_units(UNITS, scale)})
+    return Decomposed((seen, total), f"CASE WHEN {some} THEN {slot(name)} END", halved)
 
 
 def _overflowing(call: AggregateCall) -> str:
