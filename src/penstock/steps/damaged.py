@@ -17,7 +17,7 @@ from penstock.errors import DataError, Diagnostic, first_line
 
 
 def facts_of(path: Path) -> dict[str, Any]:
-    """What a small file in JSON says. FileNotFoundError; DataError for one that is damaged."""
+    """The content of a small file in JSON. FileNotFoundError; DataError for one that is damaged."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
