@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from penstock.passwords import concealed
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -29,7 +31,8 @@ class Span:
 class Diagnostic:
     """One finding: what was found where, and what would work.
 
-    `code` is stable and documented in docs/reference/errors.md; `sqlstate` is Spark's where there is one.
+    `code` is stable and documented in docs/reference/errors.md; `sqlstate` is Spark's where there is one. What is said
+    has no passwords, wherever it comes from.
     """
 
     code: str
@@ -39,6 +42,11 @@ class Diagnostic:
     hint: str | None = None
     sqlstate: str | None = None
     severity: str = "error"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", concealed(self.message))
+        if self.hint is not None:
+            object.__setattr__(self, "hint", concealed(self.hint))
 
     def to_json(self, source: str | None = None) -> dict[str, Any]:
         """The diagnostic as JSON-ready values; with `source`, line and column (from 1) are added."""
@@ -139,7 +147,7 @@ def render(diagnostic: Diagnostic, source: str | None) -> str:
 def _excerpt(span: Span, source: str) -> list[str]:
     line, column = line_and_column(source, span.start)
     rows = source.split("\n")
-    text = rows[line - 1].rstrip("\r").replace("\t", " ") if line <= len(rows) else ""
+    text = concealed(rows[line - 1].rstrip("\r").replace("\t", " ")) if line <= len(rows) else ""
     width = max(1, min(span.end - span.start, len(text) - column + 1))
     shift = max(0, column - _LINE_WIDTH // 2) if len(text) > _LINE_WIDTH else 0
     shown = text[shift : shift + _LINE_WIDTH]

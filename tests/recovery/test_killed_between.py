@@ -33,7 +33,7 @@ ROWS = [(number, "abc"[number % 3]) for number in range(12)]
 TOTALS = Counter(kind for _, kind in ROWS)
 WITHIN = {"files", "iceberg"}  # the others commit in one call of a library, or not at all
 OUTPUTS = ("files", "delta", "iceberg", "http", "print")
-SOURCES = ("files", "delta", "iceberg", "sql", "http", "datagen")
+SOURCES = ("files", "delta", "iceberg", "sql", "http", "datagen", "start_after")
 OF_RECEIVERS = [name for name in NAMES if name.startswith(("outbox.", "receiver."))]
 OF_SOURCES = ["log.data", "log.manifest", "source.before", "source.told"]
 
@@ -108,6 +108,17 @@ def source_of(kind: str, folder: Path, service: Service) -> str:
             lines = [json.dumps({"id": number, "kind": word}) for number, word in ROWS[at : at + 4]]
             (folder / "in" / f"{at:02}.json").write_text("\n".join(lines) + "\n")
         return words(connector="files", path=folder / "in", format="json", rows_per_step=3)
+    if kind == "spark":
+        source_of("files", folder, service)
+        said = words(connector="spark", format="json", path=folder / "in", every="0 seconds")
+        return f"{said}, {words(checkpoint=folder / 'checkpoint', option__maxFilesPerTrigger=1)}"
+    if kind == "start_after":
+        write_deltalake(str(folder / "past"), as_arrow(ROWS[:6]))
+        (folder / "in").mkdir()
+        lines = [json.dumps({"id": number, "kind": word}) for number, word in ROWS[6:]]
+        (folder / "in" / "later.json").write_text("\n".join(lines) + "\n")
+        later = words(connector="files", path=folder / "in", format="json", rows_per_step=3)
+        return f"{later}, 'start_after' = 'delta', 'start_after.path' = '{folder}/past'"
     if kind == "delta":
         for at in range(0, len(ROWS), 4):
             write_deltalake(str(folder / "source"), as_arrow(ROWS[at : at + 4]), mode="append")
@@ -169,7 +180,8 @@ def run(program: str, folder: Path, failpoint: str | None = None) -> tuple[int, 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     if failpoint is not None:
         environment[VARIABLE] = failpoint
-    command = [sys.executable, "-m", "penstock.cli.main", "run", "--once", "--quiet", "--engine", "native"]
+    engine = "auto" if "'spark'" in program else "native"
+    command = [sys.executable, "-m", "penstock.cli.main", "run", "--once", "--quiet", "--engine", engine]
     command += ["--dir", str(folder / "state"), "-e", program]
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert found.returncode in {0, -signal.SIGKILL}, found.stderr
@@ -216,8 +228,13 @@ def test_a_folder_has_each_row_once_whichever_of_its_files_is_being_written(
     assert given("files", tmp_path, service, []) == ROWS
 
 
-@pytest.mark.parametrize("name", OF_SOURCES)
-@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *((kind, name) for kind in SOURCES for name in OF_SOURCES),
+        *(pytest.param("spark", name, marks=pytest.mark.spark) for name in OF_SOURCES),
+    ],
+)
 def test_a_source_gives_each_row_once(kind: str, name: str, tmp_path: Path, service: Service) -> None:
     program = program_of(source_of(kind, tmp_path, service), output_of("files", tmp_path, service))
     code, _ = run(program, tmp_path, f"{name}:2")

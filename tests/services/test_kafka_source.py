@@ -322,6 +322,7 @@ def test_the_partition_that_is_furthest_behind_holds_the_waterline_back(topics):
     assert re.fullmatch(rf"{topic}/0/\S+@50; {topic}/1/\S+@50", fact.position_text)  # with the topic's id
 
 
+@pytest.mark.thin
 def test_a_schema_registry_beside_a_topic(topics, tmp_path):
     import io
     import json

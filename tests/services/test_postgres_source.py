@@ -54,6 +54,25 @@ def test_a_table_is_followed_through_random_transactions(database):
             assert followed(pipeline) == asked(database, "SELECT * FROM customers")
 
 
+def test_a_table_is_not_behind_while_others_are_written(database):
+    asked(database, CUSTOMERS)
+    asked(database, "CREATE TABLE others (id int)")
+    with opened(source(database, more=", 'rows_per_step' = '1'")) as pipeline:
+        followed(pipeline)
+        (found,) = pipeline._execution.opened_sources()
+        asked(database, "INSERT INTO customers VALUES (1, 'a', 1); INSERT INTO customers VALUES (2, 'b', 2)")
+        assert len(followed(pipeline)) == 2
+        asked(database, "INSERT INTO others SELECT generate_series(1, 100)")
+        followed(pipeline)
+        lag = found.behind()
+        assert lag.bytes > 0
+        assert lag.seconds == 0.0
+        asked(database, "INSERT INTO customers VALUES (3, 'c', 3)")
+        assert found.read(9, Rejections()) is not None
+        assert found.behind().seconds > 0.0
+        found.rewind()
+
+
 def test_rows_without_a_key_are_followed_by_the_whole_row(database):
     asked(database, "CREATE TABLE customers (name text); ALTER TABLE customers REPLICA IDENTITY FULL")
     asked(database, "INSERT INTO customers VALUES ('a'), ('a'), (NULL)")

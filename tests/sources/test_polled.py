@@ -17,6 +17,7 @@ from penstock.errors import DataError, SqlError, UnsupportedError
 from penstock.sources import api
 from penstock.sources.looks import Looks
 from penstock.sources.polled.anywhere import Anywhere
+from penstock.sources.polled.databases import Postgres
 from penstock.steps.events import ColumnsAdded
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
@@ -232,6 +233,16 @@ def test_a_password_is_put_into_the_address_and_told_nobody(monkeypatch):
     assert asked.engine.url.password.startswith("open")
     assert "sesame" not in asked.where + repr(asked)
     assert asked.secrets == {"open-sesame"}
+
+
+def test_a_user_is_put_into_an_address_that_names_none():
+    text_of = "CREATE TABLE t (id INT) USING jdbc OPTIONS (url 'jdbc:{}', user 'me', dbtable 'o', partitionColumn 'id')"
+    table = declared(text_of.format("postgresql://h/x"))
+    assert Postgres(table, "table t")._database.parameters["user"] == "me"
+    table = declared(text_of.format("postgresql://you@h/x"))
+    assert Postgres(table, "table t")._database.parameters["user"] == "you"
+    for address, user in (("postgresql+psycopg://h/x", "me"), ("postgresql+psycopg://you@h/x", "you")):
+        assert Anywhere.of(declared(text_of.format(address)), address, "table t").engine.url.username == user
 
 
 class Grown:

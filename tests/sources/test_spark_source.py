@@ -217,6 +217,12 @@ def test_what_spark_refuses_is_told_in_its_words(source_of, folder, tmp_path, sa
     assert caught.value.diagnostics[0].code == "SOURCE_REFUSED"
 
 
+def test_a_stream_without_a_checkpoint_says_that_it_wants_one(source_of, tmp_path):
+    with pytest.raises(DataError) as caught:
+        source_of(program(tmp_path, kind="rate")).read(9, Rejections())
+    assert "'checkpoint'" in caught.value.diagnostics[0].hint
+
+
 def test_a_batch_that_a_step_has_is_not_read_again(source_of, folder, tmp_path):
     source = source_of(program(tmp_path))
     source.read(9, Rejections())

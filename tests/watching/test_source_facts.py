@@ -83,9 +83,10 @@ def test_a_meter_counts_what_steps_take_and_notes_when_it_stops():
 def test_figures_of_a_lag_that_is_known_in_part(tmp_path):
     with penstock.Pipeline(program(tmp_path), engine="native") as pipeline:
         metrics = Metrics(pipeline)
-    lags = (SourceLag("t", "t from here", 5, 1), SourceLag("u", "u from there", 0, 2, rows=7, seconds=1.5))
+    lags = (SourceLag("t", "t from here", 5, 1), SourceLag("u", "u from there", None, 2, rows=7, seconds=1.5))
     metrics(RunProgress(1, 1, 1.0, 1, 5, 1, 0, lags))
     found = {item.name: item.samples for item in metrics.collect()}
+    assert [(item.labels["table"], item.value) for item in found["penstock_source_lag_bytes"]] == [("t", 5.0)]
     assert [(item.labels["table"], item.value) for item in found["penstock_source_lag_rows"]] == [("u", 7.0)]
     assert [item.value for item in found["penstock_source_lag_seconds"]] == [1.5]
     assert len(found["penstock_source_idle_seconds"]) == len(found["penstock_source_rows_per_second"]) == 2

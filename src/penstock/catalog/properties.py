@@ -123,7 +123,8 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "on_error", "unknown_columns",
         ),
         "sql": (
-            "url", "password", "table", "query", "column", "every", "timeout", "on_error", "unknown_columns", "epoch",
+            "url", "user", "password", "table", "query", "column", "every", "timeout", "on_error", "unknown_columns",
+            "epoch",
         ),
         "http": (
             "listen", "url", "start", "header.*", "every", "token", FORMAT, "max_bytes", "queue_bytes", "timeout",

@@ -24,6 +24,7 @@ from penstock.errors import DataError, Diagnostic
 from penstock.failpoints import reach
 from penstock.sources.api import Output
 from penstock.steps.change import Change
+from penstock.steps.damaged import facts_of
 from penstock.steps.durable import replace_atomically
 from penstock.watching.watched import OutputProgress
 
@@ -53,7 +54,7 @@ class Taken:
         self.steps: dict[str, int] = {}
         self.is_written = True
         if self._path is not None and self._path.exists():
-            self.steps = dict(json.loads(self._path.read_text(encoding="utf-8"))["taken"])
+            self.steps = dict(facts_of(self._path)["taken"])
 
     def note(self, steps: Mapping[str, int]) -> None:
         """Write down what outputs have taken, and what could not be written before."""

@@ -17,6 +17,7 @@ from pyarrow import feather
 
 from penstock.outputs.names import file_name
 from penstock.steps.change import Change
+from penstock.steps.damaged import rows_of
 from penstock.steps.durable import sync
 
 _CLOCK, _COLUMNS = b"penstock.clock", b"penstock.columns"
@@ -76,7 +77,8 @@ class ParcelFiles:
 
 def read_parcel(path: Path) -> tuple[pa.Table, tuple[str, ...], datetime]:
     """The rows of a parcel, the names of its columns, and the clock of its step."""
-    table = feather.read_table(str(path), memory_map=False)
+    with rows_of(path):
+        table = feather.read_table(str(path), memory_map=False)
     told = table.schema.metadata
     clock = datetime.fromisoformat(told.pop(_CLOCK).decode())
     columns = tuple(told.pop(_COLUMNS).decode().split("\0"))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import DataError, Diagnostic
 from penstock.sql.parse import parse
+from penstock.steps.damaged import facts_of
 from penstock.steps.durable import write_atomically
 from penstock.steps.manifest import PROGRAM, SESSION, Declaration
 from penstock.steps.recorded import RecordedStep, check_format, declared_since, program_since, recorded_step
@@ -112,7 +113,7 @@ def settle_program(directory: Path) -> None:
 def _written_record(directory: Path) -> ProgramRecord | None:
     path = directory / "program.json"
     if path.exists():
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        facts = facts_of(path)
         check_format(path, facts["format"], FORMAT)
         deployed = facts.get("deployed")
         began = datetime.fromisoformat(facts["began"])

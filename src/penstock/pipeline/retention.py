@@ -18,6 +18,7 @@ from penstock.errors import DataError, Diagnostic
 from penstock.failpoints import reach
 from penstock.pipeline.recovery import settle_program
 from penstock.pipeline.source_positions import SourcePositions
+from penstock.steps.damaged import facts_of
 from penstock.steps.durable import write_atomically
 from penstock.steps.log import manifest_path, remove_files
 from penstock.steps.recorded import RecordedStep, check_format, recorded_step
@@ -48,7 +49,7 @@ def cut_of(log: Path) -> Cut:
     path = log / "cut.json"
     if not path.exists():
         return Cut()
-    facts = json.loads(path.read_text(encoding="utf-8"))
+    facts = facts_of(path)
     check_format(path, facts["format"], FORMAT)
     return Cut(int(facts["first"]), SourcePositions(facts["sources"]), dict(facts["folders"]))
 

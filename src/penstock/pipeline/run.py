@@ -405,7 +405,7 @@ class RunLoop:
         rate = (totals.rows - totals.reported_rows) / passed
         totals.reported, totals.reported_rows = at, totals.rows
         lags = self._measure()
-        waiting_bytes, waiting_files = sum(item.bytes for item in lags), sum(item.files for item in lags)
+        waiting_bytes, waiting_files = sum(item.bytes or 0 for item in lags), sum(item.files for item in lags)
         self._tell(
             RunProgress(
                 totals.steps, totals.rows, rate, self._size, waiting_bytes, waiting_files, totals.rejected, lags
@@ -426,7 +426,7 @@ class RunLoop:
         return SourceLag(
             source.table.name,
             source.describe(),
-            lag.bytes or 0,
+            lag.bytes,
             lag.streams or 0,
             lag.rows,
             lag.seconds,

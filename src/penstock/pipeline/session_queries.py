@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from penstock.steps.damaged import facts_of
 from penstock.steps.durable import replace_atomically
 
 FORMAT = 1
@@ -27,7 +28,7 @@ class SessionQueries:
         """The queries that stood when the directory was left, by name; they are told once."""
         if self._path is None or not self._path.exists():
             return {}
-        facts = json.loads(self._path.read_text(encoding="utf-8"))
+        facts = facts_of(self._path)
         self._path.unlink()
         return dict(facts["queries"])
 

@@ -26,7 +26,11 @@ class AwayError(Exception):
 
 
 class RefusedError(Exception):
-    """It answers, and not with rows."""
+    """It answers, and not with rows; `hint` says what would help, where that is known."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 class Look(Generic[Found]):
@@ -107,7 +111,7 @@ class Looks(Generic[Found]):
     def _failed(self, error: AwayError | RefusedError) -> DataError:
         away = isinstance(error, AwayError)
         code, what = ("SOURCE_UNREACHABLE", "does not answer") if away else ("SOURCE_REFUSED", "refuses")
-        hint = "the run goes on where it was once it is started again" if away else None
+        hint = "the run goes on where it was once it is started again" if isinstance(error, AwayError) else error.hint
         message = f"table {self.table.name}: {self.where()} {what}: {masked(str(error), self.secrets)}"
         return DataError(Diagnostic(code, message, self.table.span, hint=hint))
 

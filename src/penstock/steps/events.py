@@ -141,7 +141,7 @@ class SourceLag:
 
     table: str
     source: str
-    bytes: int
+    bytes: int | None
     files: int
     rows: int | None = None
     seconds: float | None = None

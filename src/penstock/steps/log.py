@@ -45,6 +45,7 @@ from penstock.catalog.types import plain_name
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.failpoints import reach
 from penstock.plan.scalar import quoted
+from penstock.steps.damaged import rows_of
 from penstock.steps.directory import DirectoryLock
 from penstock.steps.durable import sync, write_atomically
 from penstock.steps.exact import exact
@@ -424,12 +425,14 @@ class InputLog:
         here = [segment.arrow for segment in segments if segment.arrow is not None]
         files = [segment for segment in segments if segment.path is not None]
         arrows = [segment for segment in files if segment.path is not None and segment.path.suffix == _ARROW]
-        here += [feather.read_table(segment.path) for segment in arrows]
+        here += [piece for segment in arrows if segment.path is not None for piece in read_pieces(segment.path)]
         files = [segment for segment in files if segment.path is not None and segment.path.suffix != _ARROW]
         small = [segment.path for segment in files if segment.path is not None and segment.path.is_file()]
         large = [str(segment.path) for segment in files if segment.path not in small]
         if sum(segment.rows for segment in files if segment.path in small) <= HELD_ROWS:
-            here += [pq.read_table(path) for path in small]
+            for path in small:
+                with rows_of(path):
+                    here.append(pq.read_table(path))
         else:
             large += [str(path) for path in small]
         return here, large
@@ -467,12 +470,20 @@ def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa
     With `columns` they are no wider than these.
     """
     if path.suffix == _ARROW:
-        yield feather.read_table(path, columns)
+        with rows_of(path):
+            rows = feather.read_table(path, columns)
+        yield rows
         return
     from pyarrow import dataset  # noqa: PLC0415 - it imports pandas, for which a shell need not wait
 
     style = dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
-    for batch in dataset.dataset(path, format=style).to_batches(columns=columns):
+    with rows_of(path):
+        batches = iter(dataset.dataset(path, format=style).to_batches(columns=columns))
+    while True:
+        with rows_of(path):
+            batch = next(batches, None)
+        if batch is None:
+            return
         yield pa.Table.from_batches([batch])
 
 

@@ -13,6 +13,7 @@ import json
 import uuid
 from pathlib import Path
 
+from penstock.steps.damaged import facts_of
 from penstock.steps.durable import write_atomically
 
 FORMAT = 1
@@ -51,4 +52,4 @@ class Openings:
 
 
 def _read(path: Path) -> list[tuple[str, int]]:
-    return [(str(mark), int(first)) for mark, first in json.loads(path.read_text(encoding="utf-8"))["openings"]]
+    return [(str(mark), int(first)) for mark, first in facts_of(path)["openings"]]

@@ -7,7 +7,6 @@ Nothing is judged again: a row that was late is in no change, and `manifest` say
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,6 +20,7 @@ from penstock.backends.columns import weighted_schema
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.errors import DataError, Diagnostic, UnsupportedError
 from penstock.steps.again import Again
+from penstock.steps.damaged import facts_of
 from penstock.steps.exact import from_exact
 from penstock.steps.intake.again import Effect, intake_again
 from penstock.steps.intake.apart import values_of
@@ -215,7 +215,7 @@ def program_since(folder: Path, number: int) -> int:
 
 def _json(path: Path) -> dict[str, Any] | None:
     try:
-        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        facts = facts_of(path)
     except FileNotFoundError:
         return None
     check_format(path, facts["format"])

@@ -176,7 +176,7 @@ def _kept(now: Snapshot) -> Iterator[Metric]:
 def _lags(lags: tuple[SourceLag, ...]) -> Iterator[Metric]:
     labels = ("table", "source")
     keyed = [((item.table, item.source), item) for item in lags]
-    rows = [(key, float(item.bytes)) for key, item in keyed]
+    rows = [(key, float(item.bytes)) for key, item in keyed if item.bytes is not None]
     files = [(key, float(item.files)) for key, item in keyed]
     yield _labelled("source_lag_bytes", "Bytes that wait in a source.", labels, rows)
     yield _labelled("source_lag_files", "Files, or partitions, of which some waits in a source.", labels, files)

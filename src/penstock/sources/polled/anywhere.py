@@ -13,7 +13,7 @@ from penstock.errors import DataError, Diagnostic, UnsupportedError, first_line
 from penstock.sources.looks import AwayError, RefusedError
 from penstock.sources.packages import package
 from penstock.sources.polled.databases import Rows
-from penstock.sources.polled.declared import COLUMN, PASSWORD, QUERY, TABLE, URL
+from penstock.sources.polled.declared import COLUMN, PASSWORD, QUERY, TABLE, URL, USER
 from penstock.sources.secrets import expanded, masked
 
 
@@ -33,10 +33,12 @@ class Anywhere:
     def of(cls, table: Table, url: str, what: str) -> Anywhere:
         """The questions for a table's rows. DataError for no address, UnsupportedError without the client for it."""
         library = package("sqlalchemy", "what asks databases by the connector sql", "sql")
-        password = PASSWORD.value(table)
+        user, password = USER.value(table), PASSWORD.value(table)
         secret = expanded(password, f"{what}: '{PASSWORD.name}'") if password else None
         try:
             address = library.engine.make_url(url)
+            if user and not address.username:
+                address = address.set(username=expanded(user, f"{what}: '{USER.name}'"))
             address = address if secret is None else address.set(password=secret)
             engine = library.create_engine(address, poolclass=library.pool.NullPool)
         except ImportError as error:

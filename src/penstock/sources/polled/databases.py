@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,9 +16,10 @@ import duckdb
 from penstock.catalog.model import Table
 from penstock.errors import first_line
 from penstock.sources.looks import AwayError, RefusedError
-from penstock.sources.polled.declared import COLUMN, QUERY, TABLE
+from penstock.sources.polled.declared import COLUMN, QUERY, TABLE, USER
 from penstock.sources.postgres.connection import database_of, driver, quoted
 from penstock.sources.properties import Declared
+from penstock.sources.secrets import expanded
 
 Rows = tuple[list[str], list[tuple[Any, ...]]]
 
@@ -158,7 +159,10 @@ class Postgres:
     def __post_init__(self) -> None:
         """DataError for an address that is none, or a secret that is not there."""
         given = {**self.declared.properties, "connection": self.declared.properties["url"]}
-        self._database = database_of(given, self.what)
+        found, user = database_of(given, self.what), USER.value(self.declared)
+        if user:
+            found = replace(found, parameters={"user": expanded(user, f"{self.what}: 'user'"), **found.parameters})
+        self._database = found
 
     @property
     def where(self) -> str:

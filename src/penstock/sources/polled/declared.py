@@ -42,6 +42,7 @@ URL = Property(
     check=_check_url,
     required=True,
 )
+USER = Property("user", "The user, where `url` has none.", takes="a name")
 PASSWORD = Property("password", "The password, where `url` has none.", takes="as in '${env:SHOP_PASSWORD}'")
 TABLE = Property("table", "The table or view that is asked.", takes="a name, as in 'public.orders'")
 QUERY = Property("query", "In its place a SELECT, which is asked as a subquery.", takes="SQL of the database")
@@ -73,7 +74,7 @@ UNKNOWN_COLUMNS = Property(
     "ignore",
     ("ignore", "reject", "add"),
 )
-PROPERTIES = (URL, PASSWORD, TABLE, QUERY, COLUMN, EVERY, TIMEOUT, ON_ERROR, UNKNOWN_COLUMNS, EPOCH)
+PROPERTIES = (URL, USER, PASSWORD, TABLE, QUERY, COLUMN, EVERY, TIMEOUT, ON_ERROR, UNKNOWN_COLUMNS, EPOCH)
 
 
 def check(table: Table) -> None:

@@ -73,6 +73,7 @@ class PostgresSource:
     _failing: float | None = None
     _again: float = 0.0
     _behind: int = 0
+    _more: bool = False  # of what is behind some is of this table, so far as the last look has found
     _newest: float | None = None
     _said: str = ""
 
@@ -279,12 +280,14 @@ class PostgresSource:
         (text,) = connection.execute("SELECT pg_current_wal_lsn()::text").fetchone()
         self._behind = max(0, lsn_number(text) - at.lsn)
         if not self._behind:
+            self._more = False
             return None
         arguments = (self.slot.name, rows, "publication_names", quoted(publication_of(self.table)))
         found = connection.execute(_PEEK, arguments).fetchall()
         read = Read(at, at)
         decoding = Decoding(self.slot, self.oid, self.columns, read, loading(connection))
         decoding.read((place, bytes(data)) for place, data in found)
+        self._more = bool(read.items or read.rejected)
         self._newest = read.at or self._newest
         if read.end.lsn > at.lsn and (read.items or read.rejected):
             return read
@@ -348,7 +351,7 @@ class PostgresSource:
         return self.behind().bytes or 0, 0
 
     def behind(self) -> Lag:
-        """Rows and bytes of the copy; then bytes of the log, and the age of its last transaction if there are more."""
+        """Rows and bytes of the copy; then bytes of the log, of all tables, and the age of this one's last change."""
         if self._copying is not None:
             return Lag(rows=self._copying.rows, bytes=self._copying.size)
         at, copy = self.at, self._copy
@@ -357,7 +360,7 @@ class PostgresSource:
         if copy is not None:
             return Lag(rows=copy.rows, bytes=copy.size)
         age = None if self._newest is None else max(0.0, time.time() - self._newest)
-        return Lag(bytes=self._behind, seconds=age if self._behind or age is None else 0.0)
+        return Lag(bytes=self._behind, seconds=age if self._more or age is None else 0.0)
 
     def trouble(self) -> str:
         """The words of the database, or of the way to it; empty while it answers."""

@@ -27,6 +27,9 @@ from penstock.steps.rows.rejected import Rejections
 from penstock.steps.rows.values import Leniency
 
 _NONE = -1
+_WITHOUT_CHECKPOINT = (
+    "it is read as a whole; what is a stream only wants 'checkpoint', a folder for Spark's notes of it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,8 @@ class SparkSource(LookedSource[_Read]):
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:  # noqa: ARG002
         """The rows of the next batch; None if there is none yet."""
-        found = self._read or self._looks.found(partial(_next, self.following, self.at), ended=ended)
+        hint = None if CHECKPOINT.value(self.table) else _WITHOUT_CHECKPOINT
+        found = self._read or self._looks.found(partial(_next, self.following, self.at, hint), ended=ended)
         if found is None:
             return None
         self._read = found
@@ -108,12 +112,12 @@ class SparkSource(LookedSource[_Read]):
         return f"{self.table.name} from {self.where}"
 
 
-def _next(following: Following, at: int) -> _Read | None:
+def _next(following: Following, at: int, hint: str | None) -> _Read | None:
     """The rows of one look. It knows nothing of the pipeline, which may be gone when they come."""
     try:
         found = following.batch(at)
     except FormatError as error:
-        raise (AwayError if error.passes else RefusedError)(str(error)) from None
+        raise AwayError(str(error)) if error.passes else RefusedError(str(error), hint) from None
     return None if found is None else _Read(*found)
 
 
