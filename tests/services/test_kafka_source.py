@@ -1,5 +1,6 @@
 """Rows from topics of a real broker: what comes, what comes later, what is gone, and going on where one was."""
 
+import json
 import random
 import re
 import socket
@@ -7,6 +8,7 @@ import time
 
 import pytest
 from tests.services.conftest import running, scripted
+from tests.services.second_broker import NUMBER, second_broker
 from tests.services.topics import Topics
 from tests.steps.tables import NO_DEFAULTS, declared
 
@@ -304,6 +306,34 @@ def test_a_broker_that_restarts_is_waited_for(tmp_path):
         with pytest.raises(DataError, match="no broker at"):
             for _ in iter(lambda: impatient.read(10, Rejections()), ()):
                 pass
+
+
+def test_a_partition_that_moves_to_another_broker_is_followed(tmp_path):
+    """The broker that leads it is killed, so that another one does: each message is read and written once."""
+    (tmp_path / "second").mkdir()
+
+    def program(address, taken, given):
+        output = f"'connector' = 'kafka', 'properties.bootstrap.servers' = '{address}', 'topic' = '{given}'"
+        view = f"CREATE VIEW v WITH ({output}, 'format' = 'json') AS SELECT a FROM t;"
+        return table(address, taken, timeout="60 seconds") + view
+
+    with running("kafka", tmp_path) as address:
+        own = Topics(address)
+        with penstock.Pipeline(program(address, own.new("before"), own.new("behind"))) as pipeline:
+            pipeline.run(once=True)  # what the brokers keep of groups and transactions lies with the first one
+        with second_broker(tmp_path / "kafka", tmp_path / "second") as second:
+            taken, given = (own.new(name, replicas=[[NUMBER, 1]]) for name in ("in", "out"))
+            assert {own.leader(topic, 0) for topic in (taken, given)} == {NUMBER}
+            with penstock.Pipeline(program(address, taken, given), engine="native") as pipeline:
+                own.write(taken, {"a": 1}, {"a": 2})
+                pipeline.run(once=True)
+                second.kill()
+                second.wait(30)
+                own.write(taken, {"a": 3}, {"a": 4})
+                pipeline.run(once=True)
+                assert sorted(pipeline.query("SELECT a FROM t").rows) == [(1,), (2,), (3,), (4,)]
+            assert {own.leader(topic, 0) for topic in (taken, given)} == {1}
+            assert sorted(json.loads(item.value())["a"] for item in own.all(given)) == [1, 2, 3, 4]
 
 
 def test_the_partition_that_is_furthest_behind_holds_the_waterline_back(topics):

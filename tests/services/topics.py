@@ -26,13 +26,25 @@ class Topics:
         self.admin = AdminClient({"bootstrap.servers": self.address})
         self.producer = Producer({"bootstrap.servers": self.address})
 
-    def new(self, name="t", partitions=1, **config):
-        return self.made(f"{name}-{os.getpid()}-{next(_NUMBERS)}", partitions, **config)
+    def new(self, name="t", partitions=1, replicas=None, **config):
+        return self.made(f"{name}-{os.getpid()}-{next(_NUMBERS)}", partitions, replicas, **config)
 
-    def made(self, topic, partitions=1, **config):
-        made = self.admin.create_topics([NewTopic(topic, partitions, config=config)])
+    def made(self, topic, partitions=1, replicas=None, **config):
+        """A new topic; `replicas` has the brokers of each partition, of which the first one leads."""
+        placed = {} if replicas is None else {"replica_assignment": replicas}
+        made = self.admin.create_topics([NewTopic(topic, partitions, config=config, **placed)])
         made[topic].result(30)
         return topic
+
+    def leader(self, topic, partition):
+        """The number of the broker that leads a partition, once a broker knows of it."""
+        until = time.monotonic() + 30
+        while True:
+            found = self.admin.list_topics(topic, timeout=10).topics[topic].partitions.get(partition)
+            if found is not None and found.leader >= 0:
+                return found.leader
+            assert time.monotonic() < until
+            time.sleep(0.1)
 
     def remove(self, topic):
         self.admin.delete_topics([topic])[topic].result(30)

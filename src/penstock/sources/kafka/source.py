@@ -117,6 +117,9 @@ class KafkaSource:
         """True if all has been read that was there when the end of the input was said to have come."""
         if self._stops is None:
             self._stops = {partition: self._topics.bounds(partition)[1] for partition in self._at}
+            if any(self._at[partition] < self._stops[partition] for partition in self._consuming.reached):
+                # An end of earlier: what has been written since may be on its way yet, from another broker at that.
+                self._consuming.assign(self._at)
         open_ones = {partition for partition, stop in self._stops.items() if self._at[partition] < stop}
         return not open_ones - self._consuming.reached
 
