@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.backends.native.expressions.digits import Digits, digits_of
-from penstock.backends.native.expressions.fractions import shortest, text_of_double
+from penstock.backends.native.expressions.fractions import shortest, text_of_fraction
 from penstock.backends.native.expressions.kinds import RANGE, storage
 from penstock.backends.native.expressions.moments import moment_of_text
 from penstock.backends.native.expressions.numerals import Failing, exact_of_text, fraction_of_text
@@ -124,7 +124,7 @@ def _fraction_to_whole(wanted: Wanted) -> Attempt:
     if wanted.target == "bigint":  # the largest BIGINT is 2^63 as a DOUBLE, which Java turns into it again
         answer = f"CASE WHEN {text} >= CAST({most} AS DOUBLE) THEN {most} ELSE {answer} END"
     letter = "D" if wanted.source == "double" else ""
-    shown = f"{shortest(text)} || CASE WHEN isfinite({text}) THEN '{letter}' ELSE '' END"
+    shown = f"{shortest(text, wanted.source)} || CASE WHEN isfinite({text}) THEN '{letter}' ELSE '' END"
     return Attempt(answer, f"NOT ({inside})", _overflow(wanted, shown))
 
 
@@ -168,9 +168,7 @@ def _narrower_fraction(wanted: Wanted) -> Attempt:
 
 
 def _written(wanted: Wanted) -> Attempt:
-    if wanted.source != "double":
-        not_proven(f"cast({wanted.source} as {wanted.target})")
-    return Attempt(text_of_double(wanted.text))
+    return Attempt(text_of_fraction(wanted.text, wanted.source))
 
 
 def _is_not_zero(wanted: Wanted) -> Attempt:
