@@ -49,6 +49,25 @@ def moved(kind: type[exp.Binary], name: str) -> Rewrite:
     return rewrite
 
 
+def with_nulls(name: str) -> Rewrite:
+    """GREATEST(a, b) that is NULL where any of them is: Spark's leaves them out. Of one value it is that value."""
+
+    def rewrite(tree: exp.Anonymous) -> exp.Expression:
+        values = tree.expressions
+        if len(values) < _PAIR:
+            return exp.Paren(this=values[0]) if values else tree
+        there: exp.Expression | None = None
+        for value in values:
+            if isinstance(value, exp.Literal):
+                continue
+            known = exp.Not(this=exp.Is(this=exp.Paren(this=copied(value)), expression=exp.Null()))
+            there = known if there is None else exp.And(this=there, expression=known)
+        chosen = call(name, *values)
+        return chosen if there is None else exp.Case(ifs=[exp.If(this=there, true=chosen)])
+
+    return rewrite
+
+
 def copied(tree: exp.Expression) -> exp.Expression:
     """A tree that stands in a second place."""
     copy: exp.Expression = tree.copy()
