@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from penstock.sql.rules import Rewrite
 
+_SPARKS = "sparks"  # in the meta of a call: its name is Spark's
 _PAIR = len(("x", "y"))
 _WORDED = frozenset(".$|()*+?{}")  # of regular expressions, and themselves within [ ]
 _NOT_SAID = frozenset("[]^\\")
@@ -14,6 +15,13 @@ _NOT_SAID = frozenset("[]^\\")
 def call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
     """A call of a Spark function."""
     return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def sparks(name: str, *arguments: exp.Expression) -> exp.Anonymous:
+    """A call of a Spark function whose name means something else in the dialect."""
+    made = call(name, *arguments)
+    made.meta[_SPARKS] = True
+    return made
 
 
 def truncate(tree: exp.Anonymous) -> exp.Expression:
@@ -54,6 +62,8 @@ def with_nulls(name: str) -> Rewrite:
 
     def rewrite(tree: exp.Anonymous) -> exp.Expression:
         values = tree.expressions
+        if _SPARKS in tree.meta:
+            return tree
         if len(values) < _PAIR:
             return exp.Paren(this=values[0]) if values else tree
         there: exp.Expression | None = None
