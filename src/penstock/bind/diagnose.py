@@ -13,6 +13,7 @@ from penstock.sql.text import span_of
 # Names of other systems, and what says the same.
 _HINTS = {
     "localtime": "CURRENT_TIME is the time of day, date_format(now(), 'HH:mm:ss') its text",
+    "_tp_delta": "INSERT … VALUES can say it, and a query that stands shows it",
     "json_encode": "to_json(named_struct('k', k)) is the text of an object, to_json(array(k)) of an array",
 }
 
