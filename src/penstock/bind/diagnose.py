@@ -71,5 +71,7 @@ def unknown_function(name: str, known: Sequence[str], place: exp.Expression) -> 
         hint = "it numbers what is shown, so nothing can be computed from it; leave it out elsewhere"
         return wrong(code="EMIT_FORM", message=message, place=place, hint=hint)
     message = f"there is no function {name[:80]!r}"
-    hint, close = _HINTS.get(name.lower()), did_you_mean(name, known)
-    return wrong(code="UNKNOWN_FUNCTION", message=message, place=place, candidates=close, hint=hint, sqlstate="42883")
+    close, instead = did_you_mean(name, known), _HINTS.get(name.lower())
+    return wrong(
+        code="UNKNOWN_FUNCTION", message=message, place=place, candidates=close, hint=instead, sqlstate="42883"
+    )
