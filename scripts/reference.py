@@ -206,7 +206,10 @@ def _connector(name: str, module: str) -> Iterator[str]:
 def _output(name: str, module: str) -> Iterator[str]:
     """The properties of a connector's outputs."""
     yield from ("", f"## Of outputs to {name}", "", f"For `'connector' = '{name}'`, beside those of all outputs.", "")
-    yield from _properties(importlib.import_module(module).PROPERTIES)
+    if own := importlib.import_module(module).PROPERTIES:
+        yield from _properties(own)
+    else:
+        yield "It has none of its own."
 
 
 def _properties(items: Iterable[Property]) -> Iterator[str]:

@@ -547,6 +547,23 @@ def test_printed_lines_name_step_view_and_what_was_done(capsys):
     assert capsys.readouterr().out == "step 1  v  +I  (a, 1)\nstep 2  v  -U  (a, 1)\nstep 2  v  +U  (a, 5)\n"
 
 
+def test_what_goes_into_a_black_hole_is_made_and_gone(capsys):
+    holes = "WITH ('connector' = 'blackhole')"
+    program = f"""{T} CREATE VIEW v {holes} AS {SUMS};
+    CREATE TABLE nowhere (k STRING, s BIGINT, PRIMARY KEY (k)) {holes};
+    INSERT INTO nowhere SELECT k, v FROM t;"""
+    with opened(program) as pipeline:
+        change = pipeline.step({"t": [("a", 1)]})["v"]
+        assert list(change.rows) == [(1, ("a", 1))]
+        said = "output: v → nowhere: changelog, at least once, because nothing is kept of a step"
+        assert pipeline.explain("v").splitlines()[-1] == said
+        pipeline.step({"t": [("-", ("a", 1))]})
+        assert pipeline.content("v").rows == []
+    assert capsys.readouterr().out == ""
+    (found, *_) = refused(f"{T} CREATE VIEW v WITH ('connector' = 'blackhole', 'format' = 'json') AS {SUMS}")
+    assert found.code == "UNKNOWN_PROPERTY"
+
+
 def test_a_key_that_several_rows_leave_and_one_takes_is_upserted_once():
     rows = [(-1, ("a", 1)), (1, ("a", 2)), (-1, ("b", 1))]
     assert list(formed(rows, Form.UPSERT, (0,))) == [("upsert", ("a", 2)), ("delete", ("b", None))]

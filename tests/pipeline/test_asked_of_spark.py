@@ -74,6 +74,36 @@ def test_a_program_without_spark_says_that_it_cannot_write_such_a_number():
         assert rows(pipeline) == [(1, "x9.007199254740991E15")]
 
 
+SINGLE = NUMBERS.replace("DOUBLE", "FLOAT")
+
+
+@pytest.mark.spark
+def test_spark_is_asked_for_the_text_of_a_float_that_is_large(spark):
+    opened = []
+    later = penstock.LaterSession(lambda: opened.append(spark) or spark)
+    with penstock.Pipeline(SINGLE, spark=later) as pipeline:
+        pipeline.step({"t": [(1, 0.1), (2, 1e7), (3, -2.5e-6), (4, float("nan")), (5, -0.0), (6, None)]})
+        pipeline.step({"t": [(7, 2234752.25), (8, 19.99), (9, -131072.125), (10, 2.00390625)]})
+        assert not opened
+        assert rows(pipeline) == [
+            (1, "x0.1"), (2, "x1.0E7"), (3, "x-2.5E-6"), (4, "xNaN"), (5, "x-0.0"), (6, None), (7, "x2234752.2"),
+            (8, "x19.99"), (9, "x-131072.12"), (10, "x2.0039062"),
+        ]  # fmt: skip
+        pipeline.step({"t": [(11, 1.2e11), (12, 1e-9)]})
+        assert opened
+        assert pipeline.verify("v")
+        pipeline.step(sql="DELETE FROM t WHERE k = 11")
+        assert pipeline.verify("v")
+
+
+def test_a_program_without_spark_says_that_it_cannot_write_such_a_float():
+    with penstock.Pipeline(SINGLE, engine="native") as pipeline:
+        pipeline.step({"t": [(1, 16777215.0)]})
+        with pytest.raises(penstock.PenstockError, match=r"33554432\.0.*only Spark can tell"):
+            pipeline.step({"t": [(2, 33554432.0)]})
+        assert rows(pipeline) == [(1, "x1.6777215E7")]
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "query", ["SELECT 1 / (k - 1) FROM t", "SELECT parse_json(told) FROM t", "SELECT sequence(1, k + 1, -9) FROM t"]

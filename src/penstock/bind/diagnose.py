@@ -10,6 +10,13 @@ from penstock.errors import Span, SqlError, did_you_mean
 from penstock.sql.complaints import wrong
 from penstock.sql.text import span_of
 
+# Names of other systems, and what says the same.
+_HINTS = {
+    "localtime": "CURRENT_TIME is the time of day, date_format(now(), 'HH:mm:ss') its text",
+    "_tp_delta": "INSERT … VALUES can say it, and a query that stands shows it",
+    "json_encode": "to_json(named_struct('k', k)) is the text of an object, to_json(array(k)) of an array",
+}
+
 
 class NotIncremental(Exception):  # noqa: N818 - a signal between parts of the binder, no error of the user's
     """A construct that no plan node expresses; the smallest query around it is recomputed (A5)."""
@@ -46,6 +53,7 @@ def unknown_column(name: str, known: Sequence[str], place: exp.Expression | Span
     close = tuple(item for item in close if item.rpartition(".")[2] not in close or "." not in item)
     listed = ", ".join(dict.fromkeys(known))
     hint = None if close or not listed else f"the columns here are: {listed[:300]}"
+    hint = _HINTS.get(name.lower(), hint)
     message = f"there is no column {name[:80]!r}"
     return wrong(code="UNKNOWN_COLUMN", message=message, place=place, candidates=close, hint=hint, sqlstate="42703")
 
@@ -63,6 +71,7 @@ def unknown_function(name: str, known: Sequence[str], place: exp.Expression) -> 
         hint = "it numbers what is shown, so nothing can be computed from it; leave it out elsewhere"
         return wrong(code="EMIT_FORM", message=message, place=place, hint=hint)
     message = f"there is no function {name[:80]!r}"
+    close, instead = did_you_mean(name, known), _HINTS.get(name.lower())
     return wrong(
-        code="UNKNOWN_FUNCTION", message=message, place=place, candidates=did_you_mean(name, known), sqlstate="42883"
+        code="UNKNOWN_FUNCTION", message=message, place=place, candidates=close, hint=instead, sqlstate="42883"
     )

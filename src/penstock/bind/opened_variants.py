@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.plan.nodes import Field
-from penstock.sql.trees import call, call_name
+from penstock.sql.trees import call, call_name, replaced
 from penstock.types.infer import infer
 
 _VARIANT = "variant"
@@ -23,15 +23,7 @@ def variants_read(tree: exp.Expression, fields: Mapping[str, Field]) -> exp.Expr
 
     A CAST of a VARIANT is NULL if that holds no such value, and collections are cast to one.
     """
-    for node in reversed(list(tree.find_all(exp.Bracket, exp.Dot, exp.Anonymous, exp.Cast))):
-        found = _read(node, fields)
-        if found is not None:
-            found.meta.update(node.meta)
-            if node is tree:
-                tree = found
-            else:
-                node.replace(found)
-    return tree
+    return replaced(tree, (exp.Bracket, exp.Dot, exp.Anonymous, exp.Cast), lambda node: _read(node, fields))
 
 
 def _read(node: exp.Expression, fields: Mapping[str, Field]) -> exp.Expression | None:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from penstock.plan.nodes import Field
-from penstock.sql.trees import call_name, cast_to
+from penstock.sql.trees import call_name, cast_to, replaced
 from penstock.types.infer import infer
 
 _DATE = "date"
@@ -17,18 +17,14 @@ _PAIR = len(("unit", "date"))
 
 def dates_kept(tree: exp.Expression, fields: Mapping[str, Field]) -> exp.Expression:
     """The bound tree with the rounded dates cast back to dates."""
-    nodes: list[exp.Expression] = list(tree.find_all(exp.Anonymous, exp.Floor, exp.Ceil))
-    for node in reversed(nodes):
+
+    def kept(node: exp.Expression) -> exp.Expression | None:
         value = _rounded(node)
         if value is None or _is_cast(node.parent) or infer(value, fields)[0] != _DATE:
-            continue
-        found = cast_to(node.copy(), _DATE)
-        found.meta.update(node.meta)
-        if node is tree:
-            tree = found
-        else:
-            node.replace(found)
-    return tree
+            return None
+        return cast_to(node.copy(), _DATE)
+
+    return replaced(tree, (exp.Anonymous, exp.Floor, exp.Ceil), kept)
 
 
 def _rounded(node: exp.Expression) -> exp.Expression | None:

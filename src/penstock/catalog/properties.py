@@ -149,6 +149,7 @@ OUTPUTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "files": (*_OUTPUT, "path", FORMAT, "roll_steps", "roll_bytes"),
         "print": (*_OUTPUT, FORMAT),
+        "blackhole": _OUTPUT,
         "kafka": _INTO_KAFKA,
         "upsert-kafka": _INTO_KAFKA,
         "postgres": (*_OUTPUT, "connection", "password", "table", "create"),

@@ -15,6 +15,7 @@
 | `iceberg/` | the connector `iceberg`: a table of Iceberg, added to or merged by key in a commit for each step |
 | `webhook` | the connector `http`: each step sent to an address |
 | `lake/` | what outputs to tables of lakes have in common: a step's rows, the columns that fit |
+| `blackhole` | the connector `blackhole`: changes that go nowhere |
 | `printed` | the connector `print`: lines on stdout |
 | `rendered` | values as CSV and as text |
 | `textual` | rows as text for people, in columns or a line for each value |

@@ -31,6 +31,7 @@ from penstock.sources.properties import wrong_values
 CONNECTORS = {
     "files": "penstock.outputs.files",
     "print": "penstock.outputs.printed",
+    "blackhole": "penstock.outputs.blackhole",
     "kafka": "penstock.outputs.kafka",
     "upsert-kafka": "penstock.outputs.kafka.upsert",
     "postgres": "penstock.outputs.postgres",
@@ -38,6 +39,7 @@ CONNECTORS = {
     "iceberg": "penstock.outputs.iceberg",
     "http": "penstock.outputs.webhook",
 }
+_FOR_ALL = ("print", "blackhole")  # several outputs may go there
 EXACTLY_ONCE = "exactly once"
 _PARTS = ("PROPERTIES", "FORMS", "CHOSEN", "check_sink", "target_of", "weakness_of", "open_receiver")
 
@@ -142,7 +144,7 @@ def _check_targets(catalog: Catalog) -> None:
         except PenstockError:
             continue  # said by the check of its own
         other = seen.setdefault(place, sink)
-        if other is not sink and sink.connector != "print":
+        if other is not sink and sink.connector not in _FOR_ALL:
             message = f"{sink.what} and {other.what} are written into one place, {place[1]}"
             hint = "give each a place of its own; or UNION ALL in one view"
             raise SqlError(Diagnostic("OUTPUT_TWICE", message, sink.span, hint=hint), sink.source)

@@ -11,6 +11,7 @@ from penstock.backends.columns import in_arrow
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.bind.program.dml import bind_delete, bind_insert, bind_update
 from penstock.catalog.model import Catalog, Table
+from penstock.catalog.reserved import OPERATION
 from penstock.catalog.types import plain_type
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.pipeline.contents import Contents
@@ -42,6 +43,11 @@ def insert_batch(
             if rows > DRIVER_ROWS:
                 return GivenBatch(table, relation, readers(table))
         rows_here = relations.declared_rows(relation, table)
+    if bound.taken_back is not None:
+        if any(bound.taken_back):
+            _refuse_append_only(table, "INSERT")
+        done = pa.array([DELETE if item else INSERT for item in bound.taken_back])
+        rows_here = rows_here.append_column(OPERATION, done)
     return readers(table).read_arrow(rows_here, Rejections(), carried=True)
 
 

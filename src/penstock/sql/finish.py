@@ -17,7 +17,7 @@ from penstock.sql.rules import Rules
 from penstock.sql.similar import as_regular_expression
 from penstock.sql.text import span_of
 from penstock.sql.texttypes import with_casts
-from penstock.sql.trees import data_type
+from penstock.sql.trees import data_type, replaced
 
 _PARAMETER = "a program has no parameters"
 _WRITE = "write the value itself"
@@ -56,50 +56,37 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _widen(node)
             case exp.Anonymous() if node.name.upper() in _JOINED:
                 _one_distinct_value(node)
-    tree = _counted_from_one(tree) if rules.counts_from_one else tree
-    tree = _with_json(tree, source, rules)
-    tree = _replaced(tree, (exp.SimilarTo,), as_regular_expression)
-    tree = _replaced(tree, (exp.Extract,), lambda node: _part(node, rules)) if rules.parts else tree
-    tree = _replaced(tree, (exp.Expression,), rules.forms) if rules.forms is not None else tree
+    tree = replaced(tree, (exp.Bracket,), _counted_from_one) if rules.counts_from_one else tree
+    if (path := rules.json_at) is not None:
+        tree = replaced(tree, (exp.JSONExtract,), lambda node: _with_json(node, source, path))
+    tree = replaced(tree, (exp.SimilarTo,), as_regular_expression)
+    tree = replaced(tree, (exp.Extract,), lambda node: _part(node, rules)) if rules.parts else tree
+    tree = replaced(tree, (exp.Expression,), rules.forms) if rules.forms is not None else tree
     tree = _with_functions(with_casts(tree, rules), source, rules)
     for select in tree.find_all(exp.Select) if rules.aliases_in_where else ():
         spread_aliases(select)
     return tree
 
 
-def _counted_from_one(tree: exp.Expression) -> exp.Expression:
-    """The tree with a[1] as the first element of a, NULL where there is none; a key in quotes is one of a map."""
-    for node in reversed(list(tree.find_all(exp.Bracket))):
-        place = node.expressions[0] if len(node.expressions) == 1 else None
-        if isinstance(place, exp.Anonymous) and place.name.upper() == "SAFE_OFFSET" and len(place.expressions) == 1:
-            element = exp.Anonymous(this="get", expressions=[node.this, *place.expressions])
-            element.meta.update(node.meta)
-            node.replace(element)
-            tree = element if node is tree else tree
-            continue
-        if place is None or isinstance(place, exp.Slice) or (isinstance(place, exp.Literal) and place.is_string):
-            continue
-        element = exp.Anonymous(this="try_element_at", expressions=[node.this, place])
-        element.meta.update(node.meta)
-        node.replace(element)
-        tree = element if node is tree else tree
-    return tree
+def _counted_from_one(node: exp.Bracket) -> exp.Expression | None:
+    """a[1] as the first element of a, NULL where there is none; a key in quotes is one of a map."""
+    place = node.expressions[0] if len(node.expressions) == 1 else None
+    if isinstance(place, exp.Anonymous) and place.name.upper() == "SAFE_OFFSET" and len(place.expressions) == 1:
+        return exp.Anonymous(this="get", expressions=[node.this, *place.expressions])
+    if place is None or isinstance(place, exp.Slice) or (isinstance(place, exp.Literal) and place.is_string):
+        return None
+    return exp.Anonymous(this="try_element_at", expressions=[node.this, place])
 
 
-def _with_json(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
-    """The tree with `x:a.b` in the dialect's meaning."""
-    rewrite = rules.json_at
-    if rewrite is None:
-        return tree
-    for node in reversed(list(tree.find_all(exp.JSONExtract))):
-        place = span_of(node)
-        found = rewrite(node)
-        found.meta.update(node.meta)
-        if place is not None:
-            found.meta[WRITTEN] = " ".join(source[place.start : place.end].split())
-        node.replace(found)
-        tree = found if node is tree else tree
-    return tree
+def _with_json(
+    node: exp.JSONExtract, source: str, rewrite: Callable[[exp.JSONExtract], exp.Expression]
+) -> exp.Expression:
+    """`x:a.b` in the dialect's meaning."""
+    place = span_of(node)
+    found = rewrite(node)
+    if place is not None:
+        found.meta[WRITTEN] = " ".join(source[place.start : place.end].split())
+    return found
 
 
 def _part(node: Any, rules: Rules) -> exp.Expression | None:
@@ -108,26 +95,13 @@ def _part(node: Any, rules: Rules) -> exp.Expression | None:
     return None if rewrite is None else rewrite(node)
 
 
-def _replaced(
-    tree: exp.Expression, kinds: tuple[type[exp.Expression], ...], rewrite: Callable[[Any], exp.Expression | None]
-) -> exp.Expression:
-    """The tree with what stands for nodes of some kinds in Spark's words, inner ones first; None leaves one."""
-    for node in reversed(list(tree.find_all(*kinds))):
-        found = rewrite(node)
-        if found is not None:
-            found.meta.update(node.meta)
-            node.replace(found)
-            tree = found if node is tree else tree
-    return tree
-
-
 def _with_functions(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
     """The tree with the dialect's functions under Spark's names, inner ones first: an outer one may stand twice."""
     for node in reversed(list(tree.find_all(exp.Anonymous))):
-        replaced = _function(node, source, rules)
-        if replaced is not node:
-            node.replace(replaced)
-            tree = replaced if node is tree else tree
+        found = _function(node, source, rules)
+        if found is not node:
+            node.replace(found)
+            tree = found if node is tree else tree
     return tree
 
 
@@ -183,11 +157,11 @@ def _function(call: exp.Anonymous, source: str, rules: Rules) -> exp.Expression:
         return value
     if rewrite := rules.rewrites.get(name):
         place = span_of(call)
-        replaced = rewrite(call)
-        replaced.meta.update(call.meta)
+        found = rewrite(call)
+        found.meta.update(call.meta)
         if place is not None:
-            replaced.meta[WRITTEN] = " ".join(source[place.start : place.end].split())
-        return replaced
+            found.meta[WRITTEN] = " ".join(source[place.start : place.end].split())
+        return found
     if spark_name := rules.functions.get(name):
         call.set("this", spark_name)
     return call

@@ -6,7 +6,8 @@
 | `quantile(0.9)(x)`, `top_k(2)(x)` | `quantile(x, 0.9)`, `top_k(x, 2)` |
 | `WITH 5 AS n SELECT a + n …` | `SELECT a + 5 …` |
 | `FROM s [LEFT] ARRAY JOIN xs AS x` | `FROM s, UNNEST(xs) AS t (x)`; without a name `xs` is the element behind it |
-| `LIMIT 1 BY b LIMIT 5` | `SELECT * FROM (… LIMIT 1 BY b) LIMIT 5` |
+| `LIMIT 1 BY b LIMIT 5 OFFSET 2` | `SELECT * FROM (… LIMIT 1 BY b) LIMIT 5 OFFSET 2` |
+| `LIMIT 1 OFFSET 2 BY b`, `LIMIT 2, 1 BY b` | LIMIT with `offset` and what it goes by |
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from penstock.sql.rules import Rules
 
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
-_THEN = "then"  # in the meta of LIMIT … BY: the LIMIT behind it
+# In the meta of LIMIT … BY: the LIMIT behind it, and how many rows of each value are left out first.
+_THEN, _SKIPPED = "then", "skipped"
 _JOINED = "array_join"  # in the meta of a join: the columns whose elements stand for them
 _ELEMENT = "__element_of_"
 
@@ -137,25 +139,52 @@ class ProtonFormsParser(DatabricksParser):
         return self._tokens[place] if place < len(self._tokens) else None
 
     def _parse_limit(self, *args: Any, **kwargs: Any) -> Any:
-        """LIMIT; one of all rows behind LIMIT … BY is kept with it."""
+        """LIMIT; what stands behind LIMIT … BY, and its own OFFSET, are kept with it."""
         found: Any = super()._parse_limit(*args, **kwargs)
-        by = self.rules.event_times and isinstance(found, exp.Limit) and bool(found.expressions)
-        if by and self._curr and self._curr.token_type is TokenType.LIMIT:
-            found.meta[_THEN] = super()._parse_limit()
+        if isinstance(found, exp.Limit) and found.expressions:
+            found.meta[_SKIPPED] = found.args.get("offset")  # the parser would give it to all rows, and BY with it
+            found.set("offset", None)
+            self._keep_then(found)
         return found
+
+    def _parse_offset(self, *args: Any, **kwargs: Any) -> Any:
+        found: Any = super()._parse_offset(*args, **kwargs)
+        if isinstance(found, exp.Offset) and found.expressions:
+            self._keep_then(found)
+        return found
+
+    def _keep_then(self, limited: exp.Expression) -> None:
+        if self.rules.event_times and self._curr and self._curr.token_type is TokenType.LIMIT:
+            limited.meta[_THEN] = super()._parse_limit()
 
     def _parse_query_modifiers(self, this: Any) -> Any:
         found = super()._parse_query_modifiers(this)
-        limit = found.args.get("limit") if isinstance(found, exp.Select) else None
-        then = None if limit is None else limit.meta.pop(_THEN, None)
-        return found if then is None else _around(found, then)
+        limit = found.args.get("limit") if isinstance(found, exp.Query) else None
+        if limit is None:
+            return found
+        offset = found.args.get("offset")
+        if offset is not None and offset.expressions:  # LIMIT 1 OFFSET 2 BY b
+            limit.set("expressions", offset.expressions)
+            limit.meta.update({_SKIPPED: offset.expression, _THEN: offset.meta.get(_THEN)})
+            offset = None
+        if not limit.expressions:
+            return found
+        if _SKIPPED in limit.meta:
+            limit.set("offset", limit.meta.pop(_SKIPPED))
+        then = limit.meta.pop(_THEN, None)
+        found.set("offset", None)
+        return _around(found, then, offset) if then is not None or offset is not None else found
 
 
-def _around(limited: exp.Select, limit: exp.Expression) -> exp.Select:
+def _around(limited: Any, limit: exp.Expression | None, offset: exp.Expression | None) -> exp.Select:
     """A query over another one, whose rows come in its order."""
     inner = exp.Subquery(this=limited, alias=exp.TableAlias(this=exp.to_identifier("__limited")))
     order = limited.args.get("order")
-    outer = exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner), limit=limit)
+    outer = exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner), limit=limit, offset=offset)
+    first = None if limit is None else limit.args.get("offset")
+    if limit is not None and first is not None:  # LIMIT 1, 5
+        limit.set("offset", None)
+        outer.set("offset", exp.Offset(expression=first))
     if order is not None:
         outer.set("order", order.copy())
     return outer

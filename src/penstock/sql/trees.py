@@ -156,6 +156,24 @@ def grouped(tree: exp.Expression) -> exp.Expression:
     return tree if isinstance(tree, simple) else exp.Paren(this=tree)
 
 
+def replaced(
+    tree: exp.Expression,
+    kinds: tuple[type[exp.Expression], ...],
+    rewrite: Callable[[Any], exp.Expression | None],
+) -> exp.Expression:
+    """The tree with others in place of nodes of some kinds, inner ones first; None leaves one as it is."""
+    for node in reversed(list(tree.find_all(*kinds))):
+        found = rewrite(node)
+        if found is None:
+            continue
+        found.meta.update(node.meta)
+        if node is tree:
+            tree = found
+        else:
+            node.replace(found)
+    return tree
+
+
 def replace_nodes(
     tree: exp.Expression, replacement: Callable[[exp.Expression], exp.Expression | None]
 ) -> exp.Expression:

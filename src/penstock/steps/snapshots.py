@@ -161,7 +161,11 @@ class Snapshots:
         return [item for item in snapshots_in(self._directory) if self._reads(item)]
 
     def _reads(self, found: Snapshot) -> bool:
-        return self._origin.reads(found.header.get("origin"), last_resort=self._is_cut())
+        origin = found.header.get("origin")
+        if self._origin.reads(origin):
+            return True
+        other = self._origin.is_of_other_code(origin) and self._origin.reads(origin, last_resort=True)
+        return other and self._is_cut()
 
     def cut(self, work: Callable[[Path, Sequence[Snapshot]], None]) -> None:
         """Have the directory without what no snapshot needs; what keeps it from that is told, and tried again."""

@@ -62,9 +62,14 @@ STRINGS = [
         "position({a} IN {b})", "concat({a}, {b}, 'x')", "{a} || {b}", "concat_ws(',', {a}, {b})",
         "concat_ws({a}, {b}, 'x')",
     )],
-    ("concat({a}, {b})", ("int", "decimal(12,2)", "date", "timestamp", "boolean", "double"), ("string", "bigint")),
+    ("concat({a}, {b})", ("int", "decimal(12,2)", "date", "timestamp", "boolean", "double", "float"), ("string",
+      "bigint")),
+    ("{a} || {b}", ("float", "string"), ("float",)),
     *[(text, ("string",), ("int", "smallint"), ("tinyint", "int")) for text in ("substring({a}, {b}, {c})",)],
     ("substring({a}, {b})", ("string",), ("int",)),
+    *[(text, ("string", "binary")) for text in ("base64({a})", "base64(concat({a}, {a}, {a}))",
+      "base64(CAST(repeat(hex({a}), 9) AS BINARY))")],
+    *[(f"base64(repeat({{a}}, {times}))", ("string",)) for times in (19, 57, 76, 114)],
     *[(text, ("binary",)) for text in ("length({a})", "octet_length({a})", "md5({a})", "sha1({a})", "sha2({a}, 256)",
       "hex({a})")],
     ("hex({a})", ("tinyint", "smallint", "int", "bigint")),
@@ -139,6 +144,9 @@ ROUNDED = [
     *[(f"{name}({{a}})", NUMBERS) for name in ("floor", "ceil", "ceiling", "sign", "signum", "sqrt", "round")],
     *[(f"round({{a}}, {places})", NUMBERS) for places in (0, 1, 2, 12)],
     ("floor({a})", ("wide",)),
+    *[(text, NUMBERS) for text in ("power({a}, 2)", "pow({a}, 0.5)", "power({a}, 1)", "power({a}, 2D)",
+      "degrees({a})", "radians({a})", "rint({a})", "{a} * pi()", "e()")],
+    *[(text, ("wide",)) for text in ("power({a}, 2.0)", "pow({a}, 0.50)", "rint({a})", "degrees({a})", "radians({a})")],
 ]  # fmt: skip
 NESTED = [
     *[(text, ("array<int>",)) for text in (
@@ -149,6 +157,18 @@ NESTED = [
         "CASE WHEN size({a}) > 1 THEN {a}[1] END",
     )],
     ("{a}[{b}]", ("array<int>", "array<string>"), ("int", "tinyint")),
+    *[(text, ("array<int>", "array<string>")) for text in ("try_element_at({a}, 1)", "try_element_at({a}, -2)",
+      "try_element_at({a}, 0)", "try_element_at({a}, 1 - 1)")],
+    *[(f"{name}({{a}}, {{b}})", ("array<int>", "array<string>"), ("tinyint", "smallint"))
+      for name in ("element_at", "try_element_at")],
+    *[(f"{name}({{a}} AS {target})", ("struct<x:int,y:string>",)) for name in ("CAST", "TRY_CAST")
+      for target in ("STRUCT<y: BIGINT, x: STRING>", "STRUCT<a: TINYINT, b: INT>", "STRUCT<Ab: DOUBLE, y: DATE>")],
+    *[(f"{name}(struct({{a}} AS x, {{b}}) AS STRUCT<x: {target}, s: STRUCT<y: STRING, x: {target}>>)", ("string",),
+      ("struct<x:int,y:string>",)) for name in ("CAST", "TRY_CAST") for target in ("INT", "STRING")],
+    *[(f"{name}({{a}} AS ARRAY<{target}>)", ("array<int>", "array<double>", "array<string>"))
+      for name in ("CAST", "TRY_CAST") for target in ("TINYINT", "STRING", "DOUBLE", "BOOLEAN")],
+    *[(f"CAST(array({{a}}, struct({{b}}, 'a')) AS ARRAY<STRUCT<a: {target}, b: STRING>>)", ("struct<x:int,y:string>",),
+      ("int",)) for target in ("STRING", "SMALLINT")],
     *[(text, ("array<int>", "array<double>", "array<string>")) for text in ("sort_array({a})", "sort_array({a}, false)",
       "sort_array({a}, true)", "array_sort({a})", "concat({a}, {a})", "{a} || {a}")],
     *[(text, ("array<int>",)) for text in (

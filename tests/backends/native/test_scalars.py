@@ -34,8 +34,8 @@ def duck():
     "text",
     [
         "unknown", "missing", "i", "v = 1", "c = 'a'", "h", "rand()", "uuid()", "transform(array(1), (x, i) -> x)",
-        "upper(lower(s))", "lcase(ucase(s))", "exp(d)", "power(d, 2)", "round(d, 1)",
-        "CAST(f AS STRING)", "CAST(d AS DECIMAL(5,2))",
+        "upper(lower(s))", "lcase(ucase(s))", "exp(d)", "power(d, 3)", "round(d, 1)",
+        "exp(f)", "CAST(d AS DECIMAL(5,2))",
         "s + 1", "m + m", "m * m", "-m", "k = k", "CAST(l AS TIMESTAMP)", "CAST(d AS TIMESTAMP)",
         "substring_index(s, 'aa', 1)", "substring_index(s, s, 1)", "translate(s, s, 'a')", "overlay(s, 'a', a)",
         "regexp_replace(s, 'b*', 'x')", "regexp_replace(s, 'a', '$1')", "regexp_replace(s, 'a', s)",

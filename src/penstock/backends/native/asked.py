@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.types import FRACTIONAL
 from penstock.circuit.raised import Raised
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 ASKED, WRITTEN = "penstock_asked", "penstock_written"
 Ask = Callable[[str, Sequence[Any]], Sequence[Any]]
 """For texts and `timestamp` or `timestamp_ntz`, as which they are read: microseconds since 1970, or None for a text
-that has none. For numbers and `double`: their texts. For texts of JSON and a path, as `$.a[0]`: what stands there,
-as texts, or None."""
+that has none. For numbers and `double` or `float`: their texts. For texts of JSON and a path, as `$.a[0]`: what stands
+there, as texts, or None."""
 _SHOWN = 60
 
 
@@ -33,7 +34,7 @@ class NobodyToAskError(Exception):
 
 def nobody(kind: str, values: Sequence[Any]) -> Sequence[Any]:
     """Refuse to tell."""
-    if kind == "double":
+    if kind in FRACTIONAL:
         said = f"Java's version decides how many digits of {values[0]!r} are written, and only Spark can tell its text"
     elif kind.startswith("$"):
         said = f"{values[0][:_SHOWN]!r} is JSON of a kind of which only Spark can tell what stands at {kind}"

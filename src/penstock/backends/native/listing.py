@@ -49,6 +49,7 @@ _ORDERED, _WITHIN = ("listagg", "string_agg"), ("percentile_cont", "percentile_d
 _SPECIAL = {
     "sequence": "INT or BIGINT, and a constant between one and the next",
     "get_json_object": "STRING, and a path in quotes of names and places, such as `$.a['b'][0]`",
+    **dict.fromkeys(["power", "pow"], "any number, and one of 2, 1 and 0.5"),
     "array_sort": "an ARRAY of plain values, or the entries of a MAP that `map_entries` gives",
     "sort_array": "an ARRAY of plain values, upwards or downwards by a constant",
 }
@@ -222,8 +223,9 @@ format that only Spark has. A few calls depend on more than types; `explain` say
 STRUCTs of all these types, also within each other, are columns like others, and rows are ordered by them; what tells
 them apart is Spark's, such as `GROUP BY`, `DISTINCT`, a key of a join or `=`. A MAP is a value within an expression: as
 a column it is Spark's. Beside what is here, proven are `CASE`,
-fields of STRUCTs, `transform`, `filter` and `aggregate` with lambdas, literals, and `explode`, `posexplode` and
-`inline`; and all of it with times in UTC.
+fields of STRUCTs, casts of a STRUCT to a STRUCT and of an ARRAY to an ARRAY, whose parts are cast by their place,
+`transform`, `filter` and `aggregate` with lambdas, literals, and `explode`, `posexplode` and `inline`; and all of it
+with times in UTC.
 
 Sketches and estimates are Spark's alone, such as `approx_count_distinct`, `percentile_approx` and `count_min_sketch`:
 their answers follow from how they are computed. `skewness` and `kurtosis` are as well, for their last digits.

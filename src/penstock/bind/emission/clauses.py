@@ -18,7 +18,7 @@ from penstock.bind.time_windows.closing_sessions import CLOSING, Closing
 from penstock.catalog.model import Catalog
 from penstock.errors import Span
 from penstock.plan.emission import Row, SessionClose, Trigger
-from penstock.sql.complaints import wrong
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.nodes import SUBSTREAMS
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls, call, call_name
@@ -215,6 +215,10 @@ def _take_order(select: exp.Select, found: Clauses) -> None:
         return
     rows = _count(limit)
     by = limit.expressions
+    if by and limit.args.get("offset") is not None:
+        message = "OFFSET of LIMIT … BY in a query that stands"
+        hint = "a view can have it: CREATE VIEW v AS SELECT … LIMIT 1 OFFSET 1 BY k"
+        raise unsupported(code="LIMIT", message=message, place=limit, hint=hint)
     if by:
         found.limit_each, found.limit_by = rows, [found.place_of(item) for item in by]
     else:

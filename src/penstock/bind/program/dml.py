@@ -24,18 +24,24 @@ from penstock.plan.scalar import Scalar, column
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import Advance, Delete, Insert, Update
-from penstock.sql.text import span_of
+from penstock.sql.text import span_of, spark_sql
 from penstock.sql.trees import aggregate_calls, window_calls
 from penstock.types.check import check_condition, check_given
+
+_DELTA = "_tp_delta"
 
 
 @dataclass(frozen=True)
 class BoundInsert:
-    """The rows to insert: the plan's fields are the target's `columns`, in that order, already of their types."""
+    """The rows to insert: the plan's fields are the target's `columns`, in that order, already of their types.
+
+    With `taken_back` some of them are deleted instead, as `_tp_delta` says of each.
+    """
 
     table: str
     columns: tuple[str, ...]
     plan: Plan
+    taken_back: tuple[bool, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,7 @@ def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundI
         table = table_of(statement.table, statement.table_span, catalog)
         refuse_conflict(statement, table)
         _refuse_nothing(statement)
+        statement, taken_back = _without_deltas(statement, table)
         bound = bind_named(statement.source, catalog, source) if statement.by_name else None
         columns = targets(statement, table, placed_names(statement, None if bound is None else bound.names))
         bound = bound or bind_named(_with_defaults(statement.source, columns), catalog, source)
@@ -96,7 +103,30 @@ def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundI
         plan = converted(bound, columns, span_of(statement.source) or statement.table_span)
     except PenstockError as error:
         raise error.with_source(source) from None
-    return BoundInsert(table.name, tuple(item.name for item in columns), plan)
+    return BoundInsert(table.name, tuple(item.name for item in columns), plan, taken_back)
+
+
+def _without_deltas(statement: Insert, table: Table) -> tuple[Insert, tuple[bool, ...] | None]:
+    """VALUES without the values of `_tp_delta`, and which rows are taken back by them; None where it is not named."""
+    at = statement.columns.index(_DELTA) if _DELTA in statement.columns else None
+    if at is None or len(statement.columns) == 1 or not statement.is_constant or table.column(_DELTA) is not None:
+        return statement, None
+    source: exp.Expression = statement.source.copy()
+    taken_back = []
+    for row in source.expressions:
+        if len(row.expressions) != len(statement.columns):
+            message = f"{len(row.expressions)} values for {len(statement.columns)} columns"
+            raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=row, sqlstate="21S01")
+        delta = row.expressions.pop(at)
+        said = spark_sql(delta).replace(" ", "")
+        if said not in ("1", "+1", "-1"):
+            message, hint = f"{_DELTA} is {said[:60]}, and says 1 of a row that comes, -1 of one that goes", "-1"
+            raise wrong(code="BAD_VALUE", message=message, place=delta, hint=hint)
+        taken_back.append(said == "-1")
+    columns, places = list(statement.columns), list(statement.column_spans)
+    del columns[at], places[at]
+    rest = replace(statement, columns=tuple(columns), column_spans=tuple(places), source=source)
+    return rest, tuple(taken_back)
 
 
 def table_of(name: str, span: Span, catalog: Catalog) -> Table:

@@ -3,7 +3,8 @@
 SELECT a, b FROM t ORDER BY a DESC LIMIT 1 BY b
     = SELECT a, b FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY b ORDER BY a DESC) <= 1 ORDER BY a DESC
 
-Without ORDER BY the first rows are those of the order of whole rows. A query that stands counts what it shows.
+With LIMIT n OFFSET m BY c the first m of them are left out. Without ORDER BY the first rows are those of the order of
+whole rows. A query that stands counts what it shows.
 """
 
 from __future__ import annotations
@@ -54,6 +55,11 @@ def _number_rows(select: exp.Select) -> None:
         this=exp.Anonymous(this="row_number", expressions=[]), partition_by=keys, order=exp.Order(expressions=first)
     )
     condition: exp.Expression = exp.LTE(this=number, expression=limit.expression.copy())
+    skipped = limit.args.get("offset")
+    if skipped is not None:
+        last = exp.Add(this=exp.Paren(this=skipped.copy()), expression=exp.Paren(this=limit.expression.copy()))
+        behind = exp.GT(this=number.copy(), expression=exp.Paren(this=skipped.copy()))
+        condition = exp.And(this=behind, expression=exp.LTE(this=number, expression=exp.Paren(this=last)))
     qualify = select.args.get("qualify")
     if qualify is not None:
         condition = exp.And(this=exp.Paren(this=qualify.this), expression=condition)

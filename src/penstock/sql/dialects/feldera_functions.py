@@ -8,7 +8,16 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import Diagnostic
-from penstock.sql.dialects.rewriting import bare_unit, call, copied, cut_off, moved, pattern_of, truncate
+from penstock.sql.dialects.rewriting import (
+    bare_unit,
+    call,
+    copied,
+    cut_off,
+    moved,
+    pattern_of,
+    truncate,
+    with_nulls,
+)
 from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rewrite
 from penstock.sql.text import span_of
@@ -140,6 +149,8 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "TRUNCATE": cut_off,
     "DIV_NULL": _div_null,
     "IS_INF": _is_inf,
+    "GREATEST": with_nulls("greatest"),
+    "LEAST": with_nulls("least"),
     "TO_HEX": lambda tree: call("lower", call("hex", *tree.expressions)),
     "BIN2UTF8": lambda tree: exp.Cast(this=call("concat", *tree.expressions), to=data_type("string")),
     "ISNULL": lambda tree: call("isnull", *tree.expressions),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.errors import Diagnostic
-from penstock.sql.dialects.rewriting import call, copied
+from penstock.sql.dialects.rewriting import call, copied, sparks
 from penstock.sql.failure import ParseFailure
 from penstock.sql.text import span_of
 
@@ -67,4 +67,4 @@ def _stretch(side: exp.Expression, node: exp.Overlaps) -> tuple[exp.Expression, 
     start, end = side.expressions
     if isinstance(end.unnest(), exp.Interval):
         end = exp.Add(this=copied(start), expression=end.unnest())
-    return call("least", copied(start), copied(end)), call("greatest", start, end)
+    return sparks("least", copied(start), copied(end)), sparks("greatest", start, end)

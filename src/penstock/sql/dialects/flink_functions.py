@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import Diagnostic
-from penstock.sql.dialects.rewriting import call, copied, pattern_of
+from penstock.sql.dialects.rewriting import call, copied, pattern_of, with_nulls
 from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rewrite
 from penstock.sql.text import span_of
@@ -247,6 +247,8 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "ELEMENT": _element,
     "ARRAY_SLICE": _array_slice,
     "TRUNCATE": _truncate,
+    "GREATEST": with_nulls("greatest"),
+    "LEAST": with_nulls("least"),
     "LISTAGG": _listagg,
     "STRING_AGG": _listagg,
     "CONVERT_TZ": _convert_tz,

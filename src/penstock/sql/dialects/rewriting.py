@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from penstock.sql.rules import Rewrite
 
+_SPARKS = "sparks"  # in the meta of a call: its name is Spark's
 _PAIR = len(("x", "y"))
 _WORDED = frozenset(".$|()*+?{}")  # of regular expressions, and themselves within [ ]
 _NOT_SAID = frozenset("[]^\\")
@@ -14,6 +15,13 @@ _NOT_SAID = frozenset("[]^\\")
 def call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
     """A call of a Spark function."""
     return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def sparks(name: str, *arguments: exp.Expression) -> exp.Anonymous:
+    """A call of a Spark function whose name means something else in the dialect."""
+    made = call(name, *arguments)
+    made.meta[_SPARKS] = True
+    return made
 
 
 def truncate(tree: exp.Anonymous) -> exp.Expression:
@@ -45,6 +53,27 @@ def moved(kind: type[exp.Binary], name: str) -> Rewrite:
         if not isinstance(length, exp.Interval):
             return tree if tree.name == name else call(name, *tree.expressions)
         return exp.Paren(this=kind(this=exp.Paren(this=time), expression=length))
+
+    return rewrite
+
+
+def with_nulls(name: str) -> Rewrite:
+    """GREATEST(a, b) that is NULL where any of them is: Spark's leaves them out. Of one value it is that value."""
+
+    def rewrite(tree: exp.Anonymous) -> exp.Expression:
+        values = tree.expressions
+        if _SPARKS in tree.meta:
+            return tree
+        if len(values) < _PAIR:
+            return exp.Paren(this=values[0]) if values else tree
+        there: exp.Expression | None = None
+        for value in values:
+            if isinstance(value, exp.Literal):
+                continue
+            known = exp.Not(this=exp.Is(this=exp.Paren(this=copied(value)), expression=exp.Null()))
+            there = known if there is None else exp.And(this=there, expression=known)
+        chosen = call(name, *values)
+        return chosen if there is None else exp.Case(ifs=[exp.If(this=there, true=chosen)])
 
     return rewrite
 

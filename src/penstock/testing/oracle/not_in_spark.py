@@ -77,7 +77,7 @@ def _by_substreams(select: exp.Select) -> None:
 
 
 def _by_number_in_group(select: exp.Select) -> None:
-    """LIMIT n BY k: `row_number() OVER (PARTITION BY k ORDER BY …) < n + 1`."""
+    """LIMIT n OFFSET m BY k: `row_number() OVER (PARTITION BY k ORDER BY …) - m BETWEEN 1 AND n`."""
     limit = select.args.get("limit")
     if limit is None or not limit.expressions:
         return
@@ -88,9 +88,10 @@ def _by_number_in_group(select: exp.Select) -> None:
     keys = ", ".join(spark_sql(key) for key in said)
     order = select.args.get("order")
     sorting = ", ".join(_sorted_by(item, meant) for item in order.expressions) if order is not None else keys
-    number = parse_expression(
-        f"row_number() OVER (PARTITION BY {keys} ORDER BY {sorting}) < {limit.expression.name} + 1"
-    )
+    numbered = f"row_number() OVER (PARTITION BY {keys} ORDER BY {sorting})"
+    skipped = limit.args.get("offset")
+    least = 0 if skipped is None else int(skipped.name)
+    number = parse_expression(f"{numbered} - {least} BETWEEN 1 AND {limit.expression.name}")
     select.set("qualify", exp.Qualify(this=number))
     select.set("limit", None)
 

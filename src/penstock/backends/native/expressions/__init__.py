@@ -12,7 +12,7 @@
 | decimals     | arithmetic of exact numbers                                                     |
 | digits       | digits of exact numbers                                                         |
 | formats      | times as `date_format` writes them                                              |
-| fractions    | a DOUBLE as text, in Java's notation                                            |
+| fractions    | a DOUBLE or FLOAT as text, in Java's notation                                   |
 | json_paths   | what stands at a path of a text of JSON                                         |
 | kinds        | Spark's types as DuckDB's, and types that values have together                  |
 | literals     | constants                                                                       |

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.backends.native.expressions.digits import Digits, digits_of
-from penstock.backends.native.expressions.fractions import shortest, text_of_double
+from penstock.backends.native.expressions.fractions import shortest, text_of_fraction
 from penstock.backends.native.expressions.kinds import RANGE, storage
 from penstock.backends.native.expressions.moments import moment_of_text
 from penstock.backends.native.expressions.numerals import Failing, exact_of_text, fraction_of_text
-from penstock.backends.native.expressions.once import once
+from penstock.backends.native.expressions.once import applied, once
+from penstock.backends.native.expressions.site import any_raises
 from penstock.backends.native.expressions.texts import (
     date_of_text,
     integer_of_text,
@@ -18,9 +19,17 @@ from penstock.backends.native.expressions.texts import (
     text_of_timestamp,
     truth_of_text,
 )
-from penstock.backends.native.proof import Proven, not_proven
-from penstock.backends.native.raised import Failure, said
-from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
+from penstock.backends.native.proof import Proven, not_proven, quoted
+from penstock.backends.native.raised import Failure, said, text_literal
+from penstock.catalog.types import (
+    FRACTIONAL,
+    INTEGRAL,
+    NOT_NULL,
+    Type,
+    is_decimal,
+    struct_fields,
+    struct_fields_as_written,
+)
 
 _LETTER = {"tinyint": "Y", "smallint": "S", "int": "", "bigint": "L"}
 _OVERFLOW = (
@@ -97,7 +106,8 @@ def _family(kind: Type) -> str:
         return "whole"
     if kind in FRACTIONAL:
         return "fractional"
-    return "decimal" if is_decimal(kind) else kind
+    nested = kind.partition("<")[0]
+    return "decimal" if is_decimal(kind) else nested
 
 
 def _plain(wanted: Wanted) -> Attempt:
@@ -124,7 +134,7 @@ def _fraction_to_whole(wanted: Wanted) -> Attempt:
     if wanted.target == "bigint":  # the largest BIGINT is 2^63 as a DOUBLE, which Java turns into it again
         answer = f"CASE WHEN {text} >= CAST({most} AS DOUBLE) THEN {most} ELSE {answer} END"
     letter = "D" if wanted.source == "double" else ""
-    shown = f"{shortest(text)} || CASE WHEN isfinite({text}) THEN '{letter}' ELSE '' END"
+    shown = f"{shortest(text, wanted.source)} || CASE WHEN isfinite({text}) THEN '{letter}' ELSE '' END"
     return Attempt(answer, f"NOT ({inside})", _overflow(wanted, shown))
 
 
@@ -168,9 +178,7 @@ def _narrower_fraction(wanted: Wanted) -> Attempt:
 
 
 def _written(wanted: Wanted) -> Attempt:
-    if wanted.source != "double":
-        not_proven(f"cast({wanted.source} as {wanted.target})")
-    return Attempt(text_of_double(wanted.text))
+    return Attempt(text_of_fraction(wanted.text, wanted.source))
 
 
 def _is_not_zero(wanted: Wanted) -> Attempt:
@@ -202,6 +210,30 @@ def _moment(wanted: Wanted) -> Attempt:
     if wanted.source == "bigint":
         not_proven(f"cast({wanted.source} as {wanted.target})")
     return Attempt(f"make_timestamp(CAST({wanted.text} AS BIGINT) * 1000000)")
+
+
+def _by_place(wanted: Wanted) -> Attempt:
+    """A STRUCT whose fields are cast in their order, whatever they are called."""
+    here, there = struct_fields(wanted.source), struct_fields_as_written(wanted.target)
+    if len(here) != len(there) or any(NOT_NULL.search(of) for _, of in there):
+        not_proven(f"cast({wanted.source} as {wanted.target})")
+    parts = [
+        cast(Proven(f"struct_extract({wanted.text}, {text_literal(name)})", of), to, wanted.fragment, safe=wanted.safe)
+        for (name, of), (_, to) in zip(here, there, strict=True)
+    ]
+    packed = ", ".join(f"{quoted(name)} := {part.text}" for (name, _), part in zip(there, parts, strict=True))
+    value = f"CASE WHEN {wanted.text} IS NOT NULL THEN struct_pack({packed}) END"
+    return Attempt(value, raises=any_raises(parts))
+
+
+def _each(wanted: Wanted) -> Attempt:
+    """An ARRAY whose elements are cast."""
+    source, target = wanted.source[6:-1], wanted.target[6:-1]
+
+    def body(element: str) -> Proven:
+        return cast(Proven(element, source), target, wanted.fragment, safe=wanted.safe)
+
+    return Attempt(applied("list_transform", wanted.text, lambda name: body(name).text), raises=body("NULL").raises)
 
 
 def _malformed(wanted: Wanted) -> Failure:
@@ -293,4 +325,6 @@ _WAYS: Mapping[tuple[str, str], Way] = {
     ("timestamp", "whole"): _seconds,
     ("timestamp", "string"): lambda wanted: Attempt(text_of_timestamp(wanted.text)),
     ("timestamp_ntz", "string"): lambda wanted: Attempt(text_of_timestamp(wanted.text)),
+    ("struct", "struct"): _by_place,
+    ("array", "array"): _each,
 }

@@ -18,6 +18,7 @@ from penstock.plan.writing import text_of
 _BOUNDS = "The index {index} is out of bounds. The array has {size} elements. Use"
 _GET = "the SQL function `get()` to tolerate accessing element at invalid index and return NULL instead."
 _TRY = "`try_element_at` to tolerate accessing element at invalid index and return NULL instead."
+_ZERO = "The index 0 is invalid. An index shall be either < 0 or > 0 (the first element has index 1)."
 _NEVER = "Illegal sequence boundaries: {first} to {last} by {step}"
 _LONGEST = 2_147_483_632
 _TOO_LONG = (
@@ -109,18 +110,41 @@ def _element_at(site: Site) -> Proven:
     """element_at, counted from 1, and from the end below zero. Of a MAP the value of a key."""
     if site.types[0].startswith("map<"):
         return _of_key(site)
-    kind = element_type(site)
-    place = whole_constant(site.forms[1])
-    if site.types[1] not in INTEGRAL[:3] or not place:
-        site.refuse()
+    kind = _counted_type(site)
+    zero = Failure("INVALID_INDEX_OF_ZERO", "22003", said(_ZERO), site.fragment)
 
-    def body(array: str) -> str:
+    def body(array: str, index: str) -> str:
         sentence = f"{_BOUNDS} {_TRY}"
-        failure = _out_of_bounds(site, "INVALID_ARRAY_INDEX_IN_ELEMENT_AT", sentence, str(place), array)
-        outside = f"len({array}) < {abs(place)}"
-        return f"CASE WHEN {outside} THEN {failure.raising} ELSE list_extract({array}, {place}) END"
+        failure = _out_of_bounds(site, "INVALID_ARRAY_INDEX_IN_ELEMENT_AT", sentence, index, array)
+        outside = f"len({array}) < abs(CAST({index} AS BIGINT)) THEN {failure.raising}"
+        none = f"{index} = 0 AND {array} IS NOT NULL THEN {zero.raising}"
+        return f"CASE WHEN {outside} WHEN {none} ELSE {_counted(array, index)} END"
 
-    return Proven(once(site.values[:1], body), kind, raises=True)
+    return Proven(in_order(site.values, body), kind, raises=True)
+
+
+def _try_element_at(site: Site) -> Proven:
+    """The same, NULL where there is no such place; place 0 is an error, with which Spark names no expression."""
+    kind = _counted_type(site)
+    place = whole_constant(site.forms[1])
+    zero = Failure("INVALID_INDEX_OF_ZERO", "22003", said(_ZERO))
+
+    def body(array: str, index: str) -> str:
+        found = _counted(array, index)
+        return found if place else f"CASE WHEN {index} = 0 AND {array} IS NOT NULL THEN {zero.raising} ELSE {found} END"
+
+    return Proven(in_order(site.values, body), kind, any_raises(site.values) or not place)
+
+
+def _counted_type(site: Site) -> str:
+    """The type of the elements of an ARRAY in which a place is counted from 1."""
+    if site.types[1] not in INTEGRAL[:3]:
+        site.refuse()
+    return element_type(site)
+
+
+def _counted(array: str, index: str) -> str:
+    return f"list_extract({array}, CAST({index} AS BIGINT))"
 
 
 def _out_of_bounds(site: Site, code: str, sentence: str, index: str, array: str) -> Failure:
@@ -306,6 +330,7 @@ def _sequence(site: Site) -> Proven:
 RULES: dict[tuple[str, int | None], Rule] = {
     ("[]", 2): _element,
     ("element_at", 2): _element_at,
+    ("try_element_at", 2): _try_element_at,
     ("get", 2): _get,
     **{(name, 1): _size for name in ("size", "cardinality", "array_size")},
     ("array_contains", 2): _contains,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 from penstock.backends.native.expressions.casts import cast
 from penstock.backends.native.expressions.digits import MOST, Digits, digits_of
 from penstock.backends.native.expressions.kinds import RANGE, storage
 from penstock.backends.native.expressions.once import once
-from penstock.backends.native.expressions.site import Rule, Site, whole_constant
+from penstock.backends.native.expressions.site import Rule, Site, number_constant, whole_constant
 from penstock.backends.native.proof import Proven
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, is_decimal, is_numeric
 
@@ -80,6 +83,52 @@ def _root(site: Site) -> Proven:
     return Proven(text, "double", value.raises)
 
 
+def _power(site: Site) -> Proven:
+    """Power of 2, 1 and 0.5, which Java multiplies and roots out; others it computes in another way than DuckDB."""
+    if not all(map(is_numeric, site.types)):
+        site.refuse()
+    value = cast(site.calm().values[0], "double", site.fragment)
+    number = number_constant(site.forms[1])
+    exponent = None if number is None else _EXPONENTS.get(number)
+    if exponent is None:
+        site.refuse("but for powers of 2, 1 and 0.5")
+    return Proven(once([value], exponent), "double", value.raises)
+
+
+def _half(known: str) -> str:
+    """The root, which is 0.0 of -0.0, and infinite of both infinities."""
+    return f"CASE WHEN {known} < 0 AND isfinite({known}) THEN 'nan'::DOUBLE ELSE sqrt(abs({known})) END"
+
+
+def _times(factor: float) -> Rule:
+    """A DOUBLE multiplied."""
+
+    def rule(site: Site) -> Proven:
+        if not is_numeric(site.types[0]):
+            site.refuse()
+        value = cast(site.values[0], "double", site.fragment)
+        return Proven(f"({value.text} * '{factor!r}'::DOUBLE)", "double", value.raises)
+
+    return rule
+
+
+def _nearest(site: Site) -> Proven:
+    """Rint: the nearest whole number as a DOUBLE, the even one of two."""
+    if not is_numeric(site.types[0]):
+        site.refuse()
+    value = cast(site.values[0], "double", site.fragment)
+    return Proven(f"round_even({value.text}, 0)", "double", value.raises)
+
+
+def _constant(number: float) -> Rule:
+    return lambda _: Proven(f"'{number!r}'::DOUBLE", "double")
+
+
+_EXPONENTS: dict[float, Callable[[str], str]] = {
+    2.0: lambda known: f"({known} * {known})",
+    1.0: lambda known: known,
+    0.5: _half,
+}
 RULES: dict[tuple[str, int | None], Rule] = {
     ("floor", 1): _to_whole("floor"),
     ("ceil", 1): _to_whole("ceil"),
@@ -89,4 +138,10 @@ RULES: dict[tuple[str, int | None], Rule] = {
     ("sign", 1): _sign,
     ("signum", 1): _sign,
     ("sqrt", 1): _root,
+    **{(name, 2): _power for name in ("power", "pow")},
+    ("degrees", 1): _times(180 / math.pi),
+    ("radians", 1): _times(math.pi / 180),
+    ("rint", 1): _nearest,
+    ("pi", 0): _constant(math.pi),
+    ("e", 0): _constant(math.e),
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Never
 
 from penstock.backends.native.proof import Proven, not_proven
-from penstock.catalog.types import Type
+from penstock.catalog.types import Type, is_numeric
 from penstock.plan.forms import Call, Cast, Constant, Form, Keyword, Span
 from penstock.plan.writing import text_of
 
@@ -93,3 +93,11 @@ def whole_constant(form: Form) -> int | None:
         case Cast(literal=True, argument=Constant() as inner, type="tinyint" | "smallint" | "bigint"):
             return int(inner.value) if inner.is_whole else None
     return None
+
+
+def number_constant(form: Form) -> float | None:
+    """The number, if the form is one that is not below zero."""
+    inner = form.argument if isinstance(form, Cast) and form.literal else form
+    if not isinstance(inner, Constant) or not is_numeric(form.type if isinstance(form, Cast) else inner.type):
+        return None
+    return float(inner.value)

@@ -12,6 +12,7 @@ from penstock.catalog.types import INTEGRAL, Type
 from penstock.plan.forms import Call
 
 _LONGEST = 10_000
+_LINE, _ENDS = 76, "chr(13) || chr(10)"
 _LONGEST_TEXT = (1 << 31) - 1
 _CASES = {
     "lower": ("lower", SMALL),
@@ -226,6 +227,20 @@ def _of_either(function: str) -> Rule:
     return rule
 
 
+def _lines(site: Site) -> Proven:
+    """base64, in lines of 76 letters; nothing stands behind the last one."""
+    (value,) = site.values
+    if value.type not in ("string", "binary"):
+        site.refuse()
+    written = f"base64({value.text if value.type == 'binary' else f'encode({value.text})'})"
+
+    def body(letters: str) -> str:
+        lines = f"rtrim(regexp_replace({letters}, '(.{{{_LINE}}})', '\\1' || {_ENDS}, 'g'), {_ENDS})"
+        return f"CASE WHEN strlen({letters}) <= {_LINE} THEN {letters} ELSE {lines} END"
+
+    return Proven(once([written], body), "string", value.raises)
+
+
 def _hexadecimal(site: Site) -> Proven:
     (value,) = site.values
     if value.type in INTEGRAL:
@@ -269,4 +284,5 @@ RULES: dict[tuple[str, int | None], Rule] = {
     ("sha1", 1): _of_either("sha1"),
     ("sha2", 2): _digest,
     ("hex", 1): _hexadecimal,
+    ("base64", 1): _lines,
 }
