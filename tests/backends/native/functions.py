@@ -201,5 +201,10 @@ MAPS = [
     *[(text, ("int",), ("int",)) for text in ("map(1, {a}, 2, {b})", "map('a', {a}, 'A', {b})['A']",
       "map('k', {a}, 'l', {b}) IS NULL")],
     ("CAST(map() AS MAP<STRING, INT>)", ("int",)),
+    *[(f"{cast}({{a}} AS MAP<STRING, BIGINT>)", ("map<string,int>",)) for cast in ("CAST", "TRY_CAST")],
+    ("CAST({a} AS MAP<BIGINT, ARRAY<STRING>>)", ("map<int,array<string>>",)),
+    ("CAST({a} AS MAP<DATE, MAP<STRING, BIGINT>>)", ("map<date,map<string,int>>",)),
+    ("CAST({a} AS ARRAY<BIGINT>)", ("array<int>",)),
+    ("CAST(array({a}, NULL) AS ARRAY<MAP<STRING, BIGINT>>)", ("map<string,int>",)),
     ("IF({a} > 0, CAST(map() AS MAP<STRING, INT>), map('a', {a}))", ("int",)),
 ]  # fmt: skip
