@@ -10,6 +10,8 @@ import math
 import random
 from collections import Counter
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.backends.native.test_nested_at_work import plain
 
@@ -104,3 +106,155 @@ def test_oracle_maps_change_as_on_spark(interpreting, seed, views):
             for name in views:
                 assert found[name] == wanted[name], name
         assert all(here.verify(name) for name in views)
+
+
+@penstock.LaterSession
+def no_spark():
+    pytest.fail("Spark was asked for")
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.extended)])
+def test_contents_after_retractions_are_those_of_the_query_without_spark(seed):
+    """What the changes add up to is what the query answers at once; tables of few rows know what goes themselves."""
+    with penstock.Pipeline(program(MAPS), spark=no_spark, engine="native") as pipeline:
+        shown = {name: Counter() for name in MAPS}
+        for step in steps_of(seed):
+            for name, change in pipeline.step(step).items():
+                if name in shown:
+                    for weight, row in change.rows:
+                        shown[name][plain(row)] += weight
+            pipeline.compact()
+        for name, query in MAPS.items():
+            wanted = Counter(map(plain, pipeline.query(query).rows))
+            assert {row: weight for row, weight in shown[name].items() if weight} == dict(wanted), name
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT m, count(*) AS c FROM n GROUP BY m",
+        "SELECT s, count(*) AS c FROM n GROUP BY s",
+        "SELECT a, o, max(k) AS k FROM n GROUP BY a, o",
+    ],
+)
+def test_what_tells_maps_apart_is_sparks(query):
+    with penstock.Pipeline(f"{TABLES} CREATE VIEW v AS {query};", spark=no_spark) as pipeline:
+        assert "on Spark, for" in pipeline.explain("v", ["circuit"])
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["CAST(m AS MAP<STRING, STRING>)", "from_json(t, 'MAP<STRING, INT>')", "array(CAST(m AS MAP<STRING, DOUBLE>))"],
+)
+def test_what_reads_maps_that_spark_has_made_is_sparks(made):
+    """In these a key may stand twice: the process has no such MAP."""
+    text = f"""
+        CREATE TABLE n (k INT, t STRING, m MAP<STRING, INT>);
+        CREATE VIEW made AS SELECT k, {made} AS m, xxhash64(t) AS h FROM n;
+        CREATE VIEW v AS SELECT k, m, row_number() OVER (PARTITION BY k ORDER BY h) AS r FROM made QUALIFY r < 3;
+        CREATE VIEW w AS SELECT k, max(h) AS h FROM made GROUP BY k;
+    """
+    with penstock.Pipeline(text, spark=no_spark) as pipeline:
+        assert "MAPs that it has made" in pipeline.explain("v", ["circuit"])
+
+
+def test_an_operator_on_spark_hands_on_the_maps_of_its_input(interpreting):
+    """A key that stands twice in a MAP that Spark makes is nowhere an error of the process."""
+    text = """
+        CREATE TABLE n (k INT, t STRING, m MAP<STRING, INT>);
+        CREATE VIEW hashed AS SELECT k, m, xxhash64(t) AS h FROM n;
+        CREATE VIEW v AS SELECT k, m FROM hashed QUALIFY row_number() OVER (PARTITION BY k ORDER BY h) = 1;
+        CREATE VIEW twice AS SELECT k, from_json(t, 'MAP<STRING, INT>') AS m FROM n;
+        CREATE VIEW lost AS SELECT k, m FROM twice QUALIFY row_number() OVER (PARTITION BY k ORDER BY k) = 1;
+    """
+    with penstock.Pipeline(text, spark=interpreting) as pipeline:
+        change = pipeline.step({"n": [(1, '{"a": 1, "a": 2}', AB), (1, "{}", BA), (2, None, None)]})
+        assert change["v"].rows
+        assert all(pipeline.verify(name) for name in ("v", "hashed", "twice", "lost"))
+
+
+STATEMENTS = """
+INSERT INTO t VALUES (1, map('a', 1, 'b', 2)), (2, NULL), (3, CAST(map() AS MAP<STRING, INT>));
+INSERT INTO t SELECT k + 10, map_concat(m, map('new', k)) FROM t;
+UPDATE t SET m = map_filter(m, (k, v) -> v > 1) WHERE k = 1;
+UPDATE t SET m = transform_values(m, (k, v) -> v + 1) WHERE k > 10;
+DELETE FROM t WHERE m['new'] = 4;
+INSERT INTO b VALUES (1, map('a', 1L), map(1, map('x', array(1, NULL)))), (1, map('a', 1), NULL);
+DELETE FROM b WHERE o[1]['x'][0] = 1;
+"""
+WRITTEN = """
+CREATE TABLE t (k INT, m MAP<STRING, INT>, PRIMARY KEY (k));
+CREATE TABLE b (k INT, m MAP<STRING, BIGINT>, o MAP<INT, MAP<STRING, ARRAY<INT>>>);
+CREATE MATERIALIZED VIEW v AS SELECT k, m FROM t WHERE k <> 2;
+CREATE VIEW w AS SELECT k, m, o FROM b;
+"""
+
+
+def test_statements_write_maps_without_spark():
+    with penstock.Pipeline(WRITTEN, spark=no_spark, engine="native") as pipeline:
+        for statement in filter(str.strip, STATEMENTS.split(";")):
+            pipeline.execute(statement)
+        assert sorted(pipeline.query("SELECT * FROM v").rows) == [
+            (1, {"b": 2}),
+            (3, {}),
+            (11, {"a": 2, "b": 3, "new": 2}),
+            (12, None),
+        ]
+        assert pipeline.query("SELECT * FROM w").rows == [(1, {"a": 1}, None)]
+        with pytest.raises(penstock.EvaluationError, match="Duplicate map key a was found"):
+            pipeline.execute("INSERT INTO t SELECT 20, map_concat(map('a', k), map('a', k)) FROM t")
+
+
+def test_maps_come_from_files_and_dataframes_without_spark(tmp_path):
+    for kind in ("json", "parquet"):
+        (tmp_path / kind).mkdir()
+    (tmp_path / "json" / "1.json").write_text('{"k": 1, "m": {"b": 2, "a": null}}\n{"k": 2}\n', encoding="utf-8")
+    rows = pa.table(
+        {"k": [1, 2, 3], "m": pa.array([[("b", 2), ("a", None)], None, []], pa.map_(pa.string(), pa.int32()))}
+    )
+    pq.write_table(rows, tmp_path / "parquet" / "1.parquet")
+    files = "".join(
+        f"CREATE TABLE {kind} (k INT, m MAP<STRING, INT>) "
+        f"WITH ('connector' = 'files', 'path' = '{tmp_path / kind}', 'format' = '{kind}');"
+        f"CREATE VIEW of_{kind} AS SELECT k, m, m['b'] AS b FROM {kind};"
+        for kind in ("json", "parquet")
+    )
+    text = f"CREATE TABLE n (k INT, m MAP<STRING, INT>); CREATE VIEW v AS SELECT k, m FROM n; {files}"
+    with penstock.Pipeline(text, spark=no_spark, engine="native") as pipeline:
+        pipeline.run(once=True)
+        found = [(1, {"b": 2, "a": None}, 2), (2, None, None)]
+        assert sorted(pipeline.query("SELECT * FROM of_json").rows) == found
+        assert sorted(pipeline.query("SELECT * FROM of_parquet").rows) == [*found, (3, {}, None)]
+        pipeline.step({"n": rows})
+        pipeline.step({"n": rows.to_pandas()})
+        assert len(pipeline.query("SELECT * FROM v WHERE m['b'] = 2").rows) == 2
+        twice = pa.table({"k": [1], "m": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int32()))})
+        with pytest.raises(penstock.DataError, match=r"found the key 'a' .* twice"):
+            pipeline.step({"n": twice})
+
+
+MOVED = {name: MAPS[name] for name in ("kept", "ends", "best", "windows", "joined", "lists", "best_of_log")}
+
+
+@pytest.mark.parametrize(
+    "engines",
+    [
+        ("native", "native", "native", "native"),
+        pytest.param(("native", "spark", "auto", "spark"), marks=pytest.mark.both),
+    ],
+    ids=["one", "moved"],
+)
+def test_maps_are_in_the_state_of_a_directory(interpreting, tmp_path, engines):
+    """What goes on from the state that a directory has makes the changes of one that went on all the time."""
+    text = f"SET state_seconds = 0; {program(MOVED)} CREATE MATERIALIZED VIEW whole AS SELECT k, m, o FROM n;"
+    with penstock.Pipeline(text, spark=interpreting, engine="spark") as other:
+        wanted = changes(other, 3)
+    found = []
+    for engine, step in zip(engines, steps_of(3), strict=True):
+        spark = no_spark if set(engines) == {"native"} else interpreting
+        with penstock.Pipeline(text, spark=spark, engine=engine, directory=tmp_path / "directory") as pipeline:
+            change = pipeline.step(step)
+            found.append({name: Counter(map(plain, item.rows)) for name, item in change.items() if name in MAPS})
+            if spark is interpreting:
+                assert pipeline.verify("whole")
+    assert found == wanted
