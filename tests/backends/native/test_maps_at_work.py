@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,9 @@ import pytest
 from tests.backends.native.test_nested_at_work import plain
 
 import penstock
+from penstock.backends.native.store import Store
+from penstock.errors import DataError
+from penstock.steps.failures import EvaluationError
 
 TABLES = """
 CREATE TABLE n (
@@ -108,6 +112,45 @@ def test_oracle_maps_change_as_on_spark(interpreting, seed, views):
         assert all(here.verify(name) for name in views)
 
 
+TIMED = """
+CREATE TABLE t (k INT, at TIMESTAMP, m MAP<STRING, INT>);
+CREATE TABLE r (k INT, at TIMESTAMP, m MAP<STRING, INT>);
+CREATE VIEW followed AS SELECT t.k, t.m, r.m AS n FROM t LEFT ASOF JOIN r MATCH_CONDITION (t.at >= r.at) USING (k);
+CREATE VIEW matched AS SELECT k, a, b FROM t MATCH_RECOGNIZE (
+  PARTITION BY k ORDER BY at MEASURES FIRST(A.m) AS a, LAST(B.m) AS b PATTERN (A B+) DEFINE B AS size(B.m) > 0
+) AS x;
+CREATE VIEW hours AS SELECT first(m) AS f, last(m) AS l FROM t GROUP BY window(at, '1 hour');
+CREATE VIEW quiet AS SELECT k, first(m) AS f FROM t GROUP BY k, session_window(at, '10 minutes');
+"""
+
+
+def timed_steps(seed, count=4):
+    chance = random.Random(seed)
+    there = {"t": [], "r": []}
+    times = [None, *(datetime(2024, 1, 1, hour, minute, tzinfo=UTC) for hour in (0, 1) for minute in (0, 8, 40))]
+    for _ in range(count):
+        step = {}
+        for name, known in there.items():
+            chance.shuffle(known)
+            gone, there[name] = known[: len(known) // 3], known[len(known) // 3 :]
+            new = [(chance.choice([1, 2]), chance.choice(times), chance.choice(VALUES[1])) for _ in range(8)]
+            there[name] += new
+            step[name] = [*new, *(("-", row) for row in gone)]
+        yield step
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.extended)])
+def test_oracle_maps_beside_times_change_as_on_spark(interpreting, seed):
+    opened = [penstock.Pipeline(TIMED, spark=interpreting, engine=engine) for engine in ("spark", "native")]
+    with opened[0] as there, opened[1] as here:
+        for step in timed_steps(seed):
+            wanted, found = there.step(step), here.step(step)
+            for name in ("followed", "matched", "hours", "quiet"):
+                rows = [Counter(map(plain, change[name].rows)) for change in (wanted, found)]
+                assert rows[1] == rows[0], name
+        assert all(here.verify(name) for name in ("followed", "hours", "quiet"))
+
+
 @penstock.LaterSession
 def no_spark():
     pytest.fail("Spark was asked for")
@@ -158,18 +201,25 @@ def test_what_reads_maps_that_spark_has_made_is_sparks(made):
         assert "MAPs that it has made" in pipeline.explain("v", ["circuit"])
 
 
+def test_a_map_with_nested_keys_is_sparks():
+    text = "CREATE TABLE n (k INT, m MAP<ARRAY<INT>, INT>); CREATE VIEW v AS SELECT k, m FROM n WHERE k > 1;"
+    with penstock.Pipeline(text, spark=no_spark) as pipeline:
+        assert "values of type map<array<int>,int> as a column" in pipeline.explain("v", ["circuit"])
+
+
 def test_an_operator_on_spark_hands_on_the_maps_of_its_input(interpreting):
     """A key that stands twice in a MAP that Spark makes is nowhere an error of the process."""
     text = """
         CREATE TABLE n (k INT, t STRING, m MAP<STRING, INT>);
         CREATE VIEW hashed AS SELECT k, m, xxhash64(t) AS h FROM n;
         CREATE VIEW v AS SELECT k, m FROM hashed QUALIFY row_number() OVER (PARTITION BY k ORDER BY h) = 1;
-        CREATE VIEW twice AS SELECT k, from_json(t, 'MAP<STRING, INT>') AS m FROM n;
+        CREATE MATERIALIZED VIEW twice AS SELECT k, from_json(t, 'MAP<STRING, INT>') AS m FROM n;
         CREATE VIEW lost AS SELECT k, m FROM twice QUALIFY row_number() OVER (PARTITION BY k ORDER BY k) = 1;
     """
     with penstock.Pipeline(text, spark=interpreting) as pipeline:
         change = pipeline.step({"n": [(1, '{"a": 1, "a": 2}', AB), (1, "{}", BA), (2, None, None)]})
         assert change["v"].rows
+        assert pipeline.query("SELECT map_keys(m) AS m FROM twice WHERE size(m) = 2").rows == [(["a", "a"],)]
         assert all(pipeline.verify(name) for name in ("v", "hashed", "twice", "lost"))
 
 
@@ -201,7 +251,7 @@ def test_statements_write_maps_without_spark():
             (12, None),
         ]
         assert pipeline.query("SELECT * FROM w").rows == [(1, {"a": 1}, None)]
-        with pytest.raises(penstock.EvaluationError, match="Duplicate map key a was found"):
+        with pytest.raises(EvaluationError, match="Duplicate map key a was found"):
             pipeline.execute("INSERT INTO t SELECT 20, map_concat(map('a', k), map('a', k)) FROM t")
 
 
@@ -229,8 +279,16 @@ def test_maps_come_from_files_and_dataframes_without_spark(tmp_path):
         pipeline.step({"n": rows.to_pandas()})
         assert len(pipeline.query("SELECT * FROM v WHERE m['b'] = 2").rows) == 2
         twice = pa.table({"k": [1], "m": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int32()))})
-        with pytest.raises(penstock.DataError, match=r"found the key 'a' .* twice"):
+        with pytest.raises(DataError, match=r"found the key 'a' .* twice"):
             pipeline.step({"n": twice})
+
+
+def test_a_map_that_the_process_cannot_hold_is_an_error_of_the_row():
+    twice = pa.table({"m": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int32()))})
+    store = Store()
+    with store.given(twice) as given, pytest.raises(DataError, match="a key stands twice"):
+        store.made(store.name(), f"SELECT m FROM {given}")
+    store.close()
 
 
 MOVED = {name: MAPS[name] for name in ("kept", "ends", "best", "windows", "joined", "lists", "best_of_log")}

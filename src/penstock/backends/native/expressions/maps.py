@@ -167,6 +167,8 @@ def _from_entries(site: Site) -> Proven:
 
 def _concatenated(site: Site) -> Proven:
     """The entries of one MAP behind those of another; NULL where one of these is NULL."""
+    if not site.forms:
+        site.refuse()
     kinds = set(site.calm().types)
     of_key, _ = _entry_types(site)
     if len(kinds) > 1:
