@@ -183,7 +183,7 @@ MAPS = [
       "struct(array_sort(map_entries({a})), map_entries({a})) IS NULL")],
     ("array_sort(transform(map_entries({a}), e -> struct(e.key, array_sort(map_entries(e.value)))))", _EVERY_MAP[3:]),
     *[(text, ("map<string,int>",), ("string",)) for text in ("{a}[{b}]", "element_at({a}, {b})", "{a}['a'] + 1",
-      "map_contains_key({a}, {b})", "{a}['none']", "try_element_at({a}, {b})",
+      "map_contains_key({a}, {b})", "{a}['none']", "try_element_at({a}, {b})", "{a}.a", "{a}.`A`", "{a}.`é` + 1",
       "map_filter({a}, (k, v) -> k = {b} OR v > 1)", "transform_values({a}, (k, v) -> k || {b})")],
     *[(text, ("map<int,array<string>>",), ("tinyint", "int")) for text in ("{a}[{b}]", "element_at({a}, {b})",
       "map_contains_key({a}, {b})", "{a}[-1]", "{a}[1][0]", "try_element_at({a}, {b})")],

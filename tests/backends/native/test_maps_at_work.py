@@ -250,6 +250,7 @@ def test_statements_write_maps_without_spark():
             (11, {"a": 2, "b": 3, "new": 2}),
             (12, None),
         ]
+        assert pipeline.lookup("v", 11).rows == [(11, {"a": 2, "b": 3, "new": 2})]
         assert pipeline.query("SELECT * FROM w").rows == [(1, {"a": 1}, None)]
         with pytest.raises(EvaluationError, match="Duplicate map key a was found"):
             pipeline.execute("INSERT INTO t SELECT 20, map_concat(map('a', k), map('a', k)) FROM t")

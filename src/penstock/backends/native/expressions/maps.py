@@ -61,6 +61,12 @@ def of_key(site: Site) -> Proven:
     return Proven(f"map_extract_value({site.values[0].text}, {wanted.text})", of_value, site.values[0].raises)
 
 
+def of_name(name: str, value: Proven) -> Proven:
+    """`m.name`: the value of the key that is that text."""
+    _, of_value = split_types(value.type[4:-1])
+    return Proven(f"map_extract_value({value.text}, {text_literal(name)})", of_value, value.raises)
+
+
 def _contains_key(site: Site) -> Proven:
     wanted = _key_within(site)
     return Proven(f"map_contains({site.values[0].text}, {wanted.text})", "boolean", site.values[0].raises)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from penstock.backends.native.expressions.arithmetic import overflowed
 from penstock.backends.native.expressions.coercion import alike
 from penstock.backends.native.expressions.kinds import RANGE, common, storage
-from penstock.backends.native.expressions.maps import of_key
+from penstock.backends.native.expressions.maps import of_key, of_name
 from penstock.backends.native.expressions.once import applied, in_order, once, ordered, reduced
 from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant, whole_value
 from penstock.backends.native.proof import Proven, not_proven, quoted
@@ -31,7 +31,9 @@ _SORTED = frozenset([*INTEGRAL, *FRACTIONAL, *TEMPORAL, "boolean", "string", "bi
 
 
 def field(form: FieldOf, value: Proven) -> Proven:
-    """A field of a STRUCT; NULL of one that is NULL."""
+    """A field of a STRUCT, NULL of one that is NULL; of a MAP with texts as keys the value of that one."""
+    if value.type.startswith("map<string,"):
+        return of_name(form.name, value)
     found = [of for name, of in struct_fields(value.type) if name.lower() == form.name.lower()]
     names = [name for name, _ in struct_fields(value.type) if name.lower() == form.name.lower()]
     if not value.type.startswith("struct<") or len(found) != 1:
