@@ -1,8 +1,9 @@
 """The order of all values: what Spark cannot sort is sorted in another form.
 
 Ties go by the whole row (SEMANTICS 0), which may hold a MAP or a VARIANT. Spark has no order for these. A MAP goes by
-its sorted entries, a VARIANT by its text and then its type, an INTERVAL of the calendar by its text, an ARRAY or STRUCT
-by those of its parts. Texts that a collation holds equal go by their bytes.
+its sorted entries, and among MAPs that have the same ones by these as they lie; a VARIANT by its text and then its
+type, an INTERVAL of the calendar by its text, an ARRAY or STRUCT by those of its parts. Texts that a collation holds
+equal go by their bytes.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ def _form(text: str, kind: Type | None, depth: int) -> str:
     if kind.startswith("map<"):
         entries = f"map_entries({text})"
         key, value = type_arguments(kind)[1]
-        if is_sorted(key) and is_sorted(value):
-            return f"array_sort({entries})"
-        pair = f"struct({_form(f'{variable}.key', key, depth + 1)}, {_form(f'{variable}.value', value, depth + 1)})"
-        return f"array_sort(transform({entries}, {variable} -> {pair}))"
+        if not (is_sorted(key) and is_sorted(value)):
+            pair = f"struct({_form(f'{variable}.key', key, depth + 1)}, {_form(f'{variable}.value', value, depth + 1)})"
+            entries = f"transform({entries}, {variable} -> {pair})"
+        return f"struct(array_sort({entries}), {entries})"
     if kind.startswith("array<"):
         return f"transform({text}, {variable} -> {_form(variable, kind[6:-1], depth + 1)})"
     if kind.startswith("struct<"):

@@ -24,7 +24,7 @@ from penstock.engine.constants import check_constant, proven_constant
 from penstock.engine.terms import proven_term
 from penstock.errors import Diagnostic, Span, UnsupportedError
 from penstock.plan.expressions import scalars_of
-from penstock.plan.nodes import Recompute
+from penstock.plan.nodes import Fixpoint, Generate, Recompute
 
 _OF_BYTES = re.compile(r"(?i)\b(binary|unhex|unbase64|encode|decode|to_binary|try_to_binary|aes_\w+|\w*utf8\w*)\b|\bX'")
 Kept = Callable[[Operator], bool]
@@ -71,13 +71,15 @@ def placed(
                 not_proven("whoever opened the pipeline, who keeps it there")
             if doubtful.intersection(operator.inputs):
                 not_proven(
-                    "what Spark gives it: of a type that is not known, or texts of bytes, which need not be UTF-8"
+                    "what Spark gives it: of a type that is not known, texts of bytes, which need not be UTF-8, or "
+                    "MAPs that it has made, in which a key may stand twice"
                 )
             native[operator.number] = native_operator(store, operator, known)
             known[f"#{operator.number}"] = native[operator.number].outputs
         except NotProvenError as error:
             others[operator.number] = Place(SPARK, error.what, error.span or next(_places(operator), None))
-            if doubtful.intersection(operator.inputs) or _makes_texts_of_bytes(operator):
+            doubts = _makes_texts_of_bytes(operator) or _makes_maps(operator)
+            if doubts or doubtful.intersection(operator.inputs):
                 doubtful.add(operator.number)
     return native, others
 
@@ -90,6 +92,17 @@ def _makes_texts_of_bytes(operator: Operator) -> bool:
     return any(item.type is None or "binary" in item.type for item in fields) or any(
         _OF_BYTES.search(text) for text in texts
     )
+
+
+def _makes_maps(operator: Operator) -> bool:
+    """True if an operator on Spark may give MAPs that it has made: CAST and `from_json` let a key be there twice."""
+    plan = operator.plan or operator.node
+    if not any("map<" in (item.type or "") for item in plan.fields):
+        return False
+    nodes = [*operator.node.walk(), plan]
+    made = [item for node in nodes for item in scalars_of(node) if item.column is None]
+    opaque = any(isinstance(node, Recompute | Fixpoint | Generate) for node in nodes)
+    return opaque or any("map<" in (item.type or "") for item in made)
 
 
 def check_native(catalog: Catalog, circuit: Circuit, others: Mapping[int, Place]) -> None:

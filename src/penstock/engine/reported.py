@@ -19,7 +19,7 @@ def report_of(error: Exception) -> Reported | PenstockError | None:
     """
     raised = diagnosed(error)
     if raised is not None:
-        return Reported("raised", clipped(raised.message.strip()), raised.sqlstate, raised.fragment or None)
+        return Reported("raised", clipped(raised.message.strip()), raised.sqlstate or None, raised.fragment or None)
     return of_surroundings(error) or reported(error)
 
 

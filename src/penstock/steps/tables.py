@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from penstock.backends.api import Relations
 from penstock.backends.columns import python_rows, weighted_schema
-from penstock.backends.native.stored import lies_in_process
-from penstock.backends.thresholds import MANY_ROWS
+from penstock.backends.native.stored import is_held, lies_in_process
+from penstock.backends.thresholds import HELD_ROWS, MANY_ROWS
 from penstock.bind.program.dml import refuse_unfindable
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import VERSIONS
@@ -182,6 +182,10 @@ class Tables:
         """Have the counts know the history of a table."""
         if counts.process is not None:
             counts.process.load(self._log.pieces(table))
+            return
+        if self._log.rows(table) <= HELD_ROWS and is_held(table):
+            for piece in self._log.pieces(table):
+                counts.take(piece)
             return
         before = self._log.weighted(self._relations, table)
         if before is not None:

@@ -139,7 +139,7 @@ class Engines:
         try:
             self.session.sql(f"SELECT {entry.text} FROM given_rows WHERE id = {place}").collect()
         except PySparkException as error:
-            ours = (raised.code, raised.sqlstate, message_of(raised.message), _bare(raised.fragment))
+            ours = (raised.code, raised.sqlstate or None, message_of(raised.message), _bare(raised.fragment))
             theirs = (error.getCondition(), error.getSqlState(), message_of(error), _bare(fragment_of(error) or ""))
             return [] if ours == theirs else [f"{entry.text}: {theirs} on Spark, {ours} on DuckDB"]
         return [f"{entry.text}: raises only when it is tried, in row {self._row(entry, place)}"]
@@ -167,6 +167,6 @@ def bits(value):
         return "nan" if math.isnan(value) else struct.pack("d", value)
     if isinstance(value, dict):
         return {name: bits(item) for name, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [bits(item) for item in value]
     return value.replace(tzinfo=None) if getattr(value, "tzinfo", None) is not None else value

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from tests.backends.native.functions import DATES, NESTED, ROUNDED, STRINGS
+from tests.backends.native.functions import DATES, MAPS, NESTED, ROUNDED, STRINGS
 from tests.backends.native.rows import column
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -122,7 +122,15 @@ CASTS = [
     ("coalesce({a}, {b})", ("digits",), ("int",)),
     ("CASE WHEN {a} > 100 THEN CAST({a} AS TINYINT) ELSE 0 END", ("int", "double", "decimal(12,2)")),
 ]  # fmt: skip
-THEMES = {"basic": BASIC, "casts": CASTS, "strings": STRINGS, "dates": DATES, "rounded": ROUNDED, "nested": NESTED}
+THEMES = {
+    "basic": BASIC,
+    "casts": CASTS,
+    "strings": STRINGS,
+    "dates": DATES,
+    "rounded": ROUNDED,
+    "nested": NESTED,
+    "maps": MAPS,
+}
 
 
 def texts(theme, most=None):

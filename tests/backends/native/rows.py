@@ -94,6 +94,7 @@ def single(value):
     return struct.unpack("f", struct.pack("f", max(-3e38, min(3e38, value))))[0]
 
 
+_DAY, _NEXT = date(2024, 2, 29), date(1969, 12, 31)
 VALUES = {
     "boolean": [None, True, False],
     **{kind: whole(bits) for kind, bits in WHOLE.items()},
@@ -114,7 +115,15 @@ VALUES = {
     "struct<x:int,y:string>": [None, {"x": 1, "y": "a"}, {"x": None, "y": None}, {"x": 2**31 - 1, "y": ""}],
     "map<string,int>": [None, [], [("a", 1)], [("b", None), ("a", 2)], [("", 3), ("é", -1), ("abc", 0)]],
     "map<int,array<string>>": [None, [], [(1, ["a", None])], [(-1, None), (0, []), (2, ["é"])]],
-}
+    "map<double,float>": [None, [], [(0.0, -0.0)], [(-0.0, NAN), (NAN, None)], [(INF, 0.5), (-INF, INF), (1.5, None)]],
+    "map<date,map<string,int>>": [
+        None,
+        [],
+        [(_DAY, None)],
+        [(_DAY, [("a", 1), ("b", None)])],
+        [(_NEXT, []), (_DAY, [("b", 2)])],
+    ],
+}  # fmt: skip
 SPECIAL = {"digits": NUMBER_TEXTS, "fractions": FRACTION_TEXTS, "days": DATE_TEXTS, "wide": FRACTIONS + NARROW}
 SPECIAL["documents"] = DOCUMENTS
 _KINDS = {kind: kind for kind in VALUES} | {
@@ -134,6 +143,8 @@ _ARROW = {
     "struct<x:int,y:string>": pa.struct({"x": pa.int32(), "y": pa.string()}),
     "map<string,int>": pa.map_(pa.string(), pa.int32()),
     "map<int,array<string>>": pa.map_(pa.int32(), pa.list_(pa.string())),
+    "map<double,float>": pa.map_(pa.float64(), pa.float32()),
+    "map<date,map<string,int>>": pa.map_(pa.date32(), pa.map_(pa.string(), pa.int32())),
 }  # fmt: skip
 
 

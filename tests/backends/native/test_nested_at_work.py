@@ -160,10 +160,3 @@ def test_contents_after_retractions_are_those_of_the_query(interpreting, seed):
 def test_what_compares_nested_values_is_sparks(query):
     with penstock.Pipeline(f"{TABLES} CREATE VIEW v AS {query};", spark=no_spark) as pipeline:
         assert "on Spark, for" in pipeline.explain("v", ["circuit"])
-
-
-def test_a_map_as_a_column_is_sparks():
-    """Two that are equal may have their entries in another order, and a view shows the one that its row has."""
-    text = "CREATE TABLE m (k INT, g MAP<STRING, INT>); CREATE VIEW v AS SELECT k, g FROM m WHERE k > 0;"
-    with penstock.Pipeline(text, spark=no_spark) as pipeline:
-        assert "values of type map<string,int>" in pipeline.explain("v", ["circuit"])

@@ -5,7 +5,7 @@ strings go by their bytes. What it groups keeps the sign of the first zero, wher
 
 Nested values are sorted alone, never compared: DuckDB puts a NULL in them last, Spark first. They go by what sorts as
 they do: an ARRAY by the sort keys of its elements, a STRUCT by one of all its fields, a MAP by the sorted ones of its
-entries, as the whole row has it (catalog.sorting).
+entries, and then by these as they lie, as the whole row has it (catalog.sorting).
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from penstock.backends.native.expressions.once import applied
+from penstock.backends.native.expressions.once import applied, once
 from penstock.backends.native.proof import NotProvenError, Proven
 from penstock.backends.native.raised import text_literal
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type, is_decimal, split_types, struct_fields
 
 _COMPARED = frozenset([*INTEGRAL, *FRACTIONAL, *TEMPORAL, "boolean", "string", "binary"])
 _PLAIN = frozenset([*INTEGRAL, *TEMPORAL])  # the least and the largest of which are quickly found
+_FIRST = "ASC NULLS FIRST"
 
 
 def require_compared(kind: Type | None) -> None:
@@ -55,7 +56,8 @@ def sorting(value: Proven) -> str:
             f"map_entries({text})",
             lambda item: sort_key([Proven(f"{item}.key", of_key), Proven(f"{item}.value", of_value)]),
         )
-        return f"list_sort({entries})"
+        whole = once([entries], lambda keys: f"create_sort_key(list_sort({keys}), '{_FIRST}', {keys}, '{_FIRST}')")
+        return f"CASE WHEN {text} IS NOT NULL THEN {whole} END"
     if kind.startswith("struct<"):
         fields = struct_fields(kind)
         parts = [Proven(f"struct_extract({text}, {text_literal(name)})", of) for name, of in fields]

@@ -46,12 +46,17 @@ _OF_PAIRS = ("corr", "min_by", "max_by", "percentile")
 _WINDOW_ARGUMENTS = dict.fromkeys(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist"], 0)
 _WINDOW_ARGUMENTS |= {"nth_value": 2}
 _ORDERED, _WITHIN = ("listagg", "string_agg"), ("percentile_cont", "percentile_disc")
+_KEYS = "whole numbers, BOOLEAN, STRING or times"
 _SPECIAL = {
     "sequence": "INT or BIGINT, and a constant between one and the next",
     "get_json_object": "STRING, and a path in quotes of names and places, such as `$.a['b'][0]`",
     **dict.fromkeys(["power", "pow"], "any number, and one of 2, 1 and 0.5"),
     "array_sort": "an ARRAY of plain values, or the entries of a MAP that `map_entries` gives",
     "sort_array": "an ARRAY of plain values, upwards or downwards by a constant",
+    "map": f"keys and values in turn, the keys {_KEYS}",
+    "map_from_arrays": f"an ARRAY of {_KEYS}, and an ARRAY",
+    "map_from_entries": f"an ARRAY of STRUCTs of two fields, the first of them {_KEYS}",
+    "map_concat": f"MAPs of one type, whose keys are {_KEYS}",
 }
 _LEAST, _OPEN = 2, ", …"
 
@@ -219,12 +224,13 @@ of SQL work in the process stands in [What is incremental](incremental.md).
 
 DECIMAL stands for one with ten digits; where an answer would have no room for its digits it is Spark's. "A text in
 quotes" and "a plain number" are constants: a column there is not proven, nor is every constant, such as a pattern or a
-format that only Spark has. A few calls depend on more than types; `explain` says it of each operator. ARRAYs and
-STRUCTs of all these types, also within each other, are columns like others, and rows are ordered by them; what tells
-them apart is Spark's, such as `GROUP BY`, `DISTINCT`, a key of a join or `=`. A MAP is a value within an expression: as
-a column it is Spark's. Beside what is here, proven are `CASE`,
-fields of STRUCTs, casts of a STRUCT to a STRUCT and of an ARRAY to an ARRAY, whose parts are cast by their place,
-`transform`, `filter` and `aggregate` with lambdas, literals, and `explode`, `posexplode` and `inline`; and all of it
+format that only Spark has. A few calls depend on more than types; `explain` says it of each operator. ARRAYs,
+STRUCTs and MAPs of all these types, also within each other, are columns like others, and rows are ordered by them; what
+tells them apart is Spark's, such as `GROUP BY`, `DISTINCT`, a key of a join or `=`. A MAP there has plain keys, none of
+them twice: what reads MAPs that Spark has made is Spark's too. Beside what is here, proven are `CASE`, fields of
+STRUCTs, casts of a STRUCT to a STRUCT and of an ARRAY to an ARRAY, whose parts are cast by their place, and of a MAP
+whose whole numbers become wider, with lambdas `transform`, `filter`, `aggregate`, `map_filter`, `transform_keys` and
+`transform_values`, literals, and `explode`, `posexplode` and `inline`; and all of it
 with times in UTC.
 
 Sketches and estimates are Spark's alone, such as `approx_count_distinct`, `percentile_approx` and `count_min_sketch`:

@@ -20,6 +20,7 @@ from penstock.backends.native.expressions import (
     comparisons,
     conditionals,
     json_paths,
+    maps,
     months,
     nested,
     patterns,
@@ -68,6 +69,7 @@ RULES: Mapping[tuple[str, int | None], Rule] = {
     **months.RULES,
     **rounding.RULES,
     **nested.RULES,
+    **maps.RULES,
     **{(sign, 2): times.or_else(arithmetic.operated) for sign in "+-"},
 }
 
@@ -106,6 +108,8 @@ class _Translated:
                 return nested.field(form, self.of(form.argument))
             case Call(function="transform" | "filter", arguments=(values, Lambda(parameters=(name,), body=body))):
                 return nested.mapped(form, self.of(values), lambda item: self._inside({name: item}).of(body))
+            case Call("map_filter" | "transform_keys" | "transform_values" as name, (value, Lambda((_, _)) as change)):
+                return self._changed(form, name, value, change)
             case Call("aggregate" | "reduce", (values, initial, Lambda((_, _)) as merge, *end)):
                 return self._folded(form, (values, initial), merge, end)
             case Cast():
@@ -120,6 +124,15 @@ class _Translated:
     def _inside(self, values: Mapping[str, Proven]) -> _Translated:
         """The same walk in the body of a lambda, whose parameters have these values."""
         return _Translated(self._types, {**self._parameters, **values})
+
+    def _changed(self, form: Form, function: str, value: Form, change: Lambda) -> Proven:
+        """A MAP whose entries are chosen, or changed, by a lambda."""
+
+        def made(key: Proven, item: Proven) -> Proven:
+            one, other = change.parameters
+            return self._inside({one: key, other: item}).of(change.body)
+
+        return maps.changed(form, function, self.of(value), made)
 
     def _folded(self, form: Form, given: tuple[Form, Form], merge: Lambda, end: Sequence[Form]) -> Proven:
         """Aggregate over the elements of a list."""
@@ -157,6 +170,8 @@ class _Translated:
         stored = storage(form.type)
         if form.argument == Call("array", ()) and form.type.startswith("array<"):
             return Proven(f"CAST([] AS {stored})", form.type)
+        if form.argument == Call("map", ()) and form.type.startswith("map<"):
+            return Proven(f"CAST(MAP([], []) AS {stored})", form.type)
         return cast(self.of(form.argument), form.type, text_of(form), safe=form.safe)
 
     def _case(self, form: Case) -> Proven:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _HANDLER_RAISED = "Query interrupted"  # all that DuckDB says when a signal's handler raises during a statement
+_BAD_MAP = "Arrow map contains"  # all other rows have been looked at (sound.py)
 CLOCK, CLOCK_BEFORE = "penstock_clock", "penstock_clock_before"
 _SETTINGS = (
     "SET disabled_optimizers = 'common_subplan'",  # 2.0.0 mixes up columns of equal subqueries
@@ -71,6 +72,7 @@ class Store:
         self._connection = duckdb.connect(":memory:")
         know_functions(self._connection, ask)
         self._interrupted, self._without_transaction = duckdb.InterruptException, duckdb.TransactionException
+        self._not_taken = duckdb.InvalidInputException
         self._no_room, self._failed = (duckdb.OutOfMemoryException, duckdb.IOException), duckdb.Error
         self.limit_memory(memory_limit)
         beside = [] if self._temporary is not None else [text_literal(f"{self.folder.parent.absolute()}/")]
@@ -101,6 +103,11 @@ class Store:
                 raise KeyboardInterrupt from error
             except self._no_room as error:
                 raise no_room(str(error), self.memory_limit, self.folder) from error
+            except self._not_taken as error:
+                if _BAD_MAP not in str(error):
+                    raise
+                message = "found a MAP in which a key stands twice, or is NULL, among rows that Spark has made"
+                raise DataError(Diagnostic("BAD_VALUE", message)) from error
             except RuntimeError as error:
                 if str(error) != _HANDLER_RAISED:
                     raise

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from penstock.backends.api import Delta, Earlier, Limits, Relation, Relations, Stored
 from penstock.backends.columns import arrow_schema, in_arrow, python_rows
 from penstock.backends.native.kinds import is_nested, schema_in_arrow, stored
-from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.proof import is_proven
 from penstock.backends.native.trace import weighing
 from penstock.backends.rows import Row
 from penstock.backends.sound import is_sound
@@ -43,11 +43,12 @@ class _Proposed:
 
 def lies_in_process(table: Table) -> bool:
     """True if DuckDB holds the values of all columns exactly, none of them nested, and finds equal what Spark does."""
-    kinds = [plain_type(column.type.lower()) for column in table.columns]
-    try:
-        return all(stored(kind) and not is_nested(kind) for kind in kinds)
-    except NotProvenError:
-        return False
+    return is_held(table) and not any(is_nested(plain_type(column.type.lower())) for column in table.columns)
+
+
+def is_held(table: Table) -> bool:
+    """True if DuckDB, and so Arrow, holds the values of all columns exactly, nested ones among them."""
+    return is_proven(lambda: [stored(plain_type(column.type.lower())) for column in table.columns])
 
 
 class ProcessRows(Stored):

@@ -20,6 +20,7 @@ from penstock.backends.native.stored import ProcessRows
 from penstock.backends.rows import Key, Row
 from penstock.backends.thresholds import HELD_ROWS, MANY_ROWS
 from penstock.catalog.model import Table
+from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.bases import move_base
 from penstock.steps.intake.forgetting import is_late
@@ -156,6 +157,11 @@ class RowCounts:
         else:
             self._base.propose(delta)
             self._base.commit()
+
+    def take(self, rows: pa.Table) -> None:
+        """Take over weighted rows as the log has them, which may be few."""
+        known = rows.select([*(column.name for column in self._table.columns), WEIGHT])
+        self.apply((row[:-1], row[-1]) for row in python_rows(in_arrow(self._table, known)))
 
     @property
     def can_flush(self) -> bool:

@@ -16,6 +16,7 @@
 | json_paths   | what stands at a path of a text of JSON                                         |
 | kinds        | Spark's types as DuckDB's, and types that values have together                  |
 | literals     | constants                                                                       |
+| maps         | values of keys, parts of MAPs, MAPs of values                                   |
 | moments      | texts read as times                                                             |
 | months       | months between times, days of a week, and seconds as texts                      |
 | nested       | structs and arrays                                                              |

@@ -27,6 +27,7 @@ from penstock.catalog.types import (
     NOT_NULL,
     Type,
     is_decimal,
+    split_types,
     struct_fields,
     struct_fields_as_written,
 )
@@ -81,6 +82,8 @@ def cast(value: Proven, target: Type, fragment: str, *, safe: bool = False) -> P
         return value
     if value.type == "void":
         return Proven(f"CAST({value.text if value.raises else 'NULL'} AS {storage(target)})", target, value.raises)
+    if _is_wider(value.type, target):
+        return Proven(f"CAST({value.text} AS {storage(target)})", target, value.raises)
     way = _WAYS.get((_family(value.type), _family(target)))
     if way is None:
         not_proven(f"cast({value.type} as {target})")
@@ -98,6 +101,23 @@ def cast(value: Proven, target: Type, fragment: str, *, safe: bool = False) -> P
 
     kept = value.bounds if value.type in INTEGRAL and target in INTEGRAL else None
     return Proven(once([value], attempted), target, value.raises or raises, kept)
+
+
+def _is_wider(kind: Type, target: Type) -> bool:
+    """True for an ARRAY or a MAP whose whole numbers have room for more in the other type, where no cast can fail.
+
+    Keys that differ do so there, too.
+    """
+    if kind.startswith("array<") and target.startswith("array<"):
+        return _has_room(kind[6:-1], target[6:-1])
+    if not (kind.startswith("map<") and target.startswith("map<")):
+        return False
+    return all(map(_has_room, split_types(kind[4:-1]), split_types(target[4:-1])))
+
+
+def _has_room(kind: Type, target: Type) -> bool:
+    whole = kind in INTEGRAL and target in INTEGRAL and INTEGRAL.index(kind) <= INTEGRAL.index(target)
+    return kind == target or whole or _is_wider(kind, target)
 
 
 def _family(kind: Type) -> str:

@@ -1,4 +1,4 @@
-"""Parts of structs, arrays and maps, and structs and arrays of values."""
+"""Parts of structs and arrays, and structs and arrays of values; those of MAPs by their keys (maps)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Callable
 from penstock.backends.native.expressions.arithmetic import overflowed
 from penstock.backends.native.expressions.coercion import alike
 from penstock.backends.native.expressions.kinds import RANGE, common, storage
+from penstock.backends.native.expressions.maps import of_key, of_name
 from penstock.backends.native.expressions.once import applied, in_order, once, ordered, reduced
 from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant, whole_value
 from penstock.backends.native.proof import Proven, not_proven, quoted
 from penstock.backends.native.raised import Failure, said, text_literal
-from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, is_decimal, split_types, struct_fields, struct_type
-from penstock.plan.forms import Call, Constant, FieldOf, Form, Named, Reference, called
+from penstock.catalog.sorting import is_sorted
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, is_decimal, struct_fields, struct_type
+from penstock.plan.forms import Call, Constant, FieldOf, Form, Lambda, Named, Parameter, Reference
 from penstock.plan.writing import text_of
 
 _BOUNDS = "The index {index} is out of bounds. The array has {size} elements. Use"
@@ -30,7 +32,9 @@ _SORTED = frozenset([*INTEGRAL, *FRACTIONAL, *TEMPORAL, "boolean", "string", "bi
 
 
 def field(form: FieldOf, value: Proven) -> Proven:
-    """A field of a STRUCT; NULL of one that is NULL."""
+    """A field of a STRUCT, NULL of one that is NULL; of a MAP with texts as keys the value of that one."""
+    if value.type.startswith("map<string,"):
+        return of_name(form.name, value)
     found = [of for name, of in struct_fields(value.type) if name.lower() == form.name.lower()]
     names = [name for name, _ in struct_fields(value.type) if name.lower() == form.name.lower()]
     if not value.type.startswith("struct<") or len(found) != 1:
@@ -93,7 +97,7 @@ def element_type(site: Site) -> str:
 def _element(site: Site) -> Proven:
     """`x[i]`, counted from 0; another place raises. Of a MAP the value of a key, NULL where it is not there."""
     if site.types[0].startswith("map<"):
-        return _of_key(site)
+        return of_key(site)
     kind = element_type(site)
     if site.types[1] not in INTEGRAL[:3]:
         site.refuse()
@@ -109,7 +113,7 @@ def _element(site: Site) -> Proven:
 def _element_at(site: Site) -> Proven:
     """element_at, counted from 1, and from the end below zero. Of a MAP the value of a key."""
     if site.types[0].startswith("map<"):
-        return _of_key(site)
+        return of_key(site)
     kind = _counted_type(site)
     zero = Failure("INVALID_INDEX_OF_ZERO", "22003", said(_ZERO), site.fragment)
 
@@ -125,6 +129,8 @@ def _element_at(site: Site) -> Proven:
 
 def _try_element_at(site: Site) -> Proven:
     """The same, NULL where there is no such place; place 0 is an error, with which Spark names no expression."""
+    if site.types[0].startswith("map<"):
+        return of_key(site)
     kind = _counted_type(site)
     place = whole_constant(site.forms[1])
     zero = Failure("INVALID_INDEX_OF_ZERO", "22003", said(_ZERO))
@@ -171,58 +177,26 @@ def _size(site: Site) -> Proven:
     return Proven(f"CAST(len({value.text}) AS INTEGER)", "int", value.raises)
 
 
-def _entry_types(site: Site) -> tuple[str, str]:
-    """The types of the keys and the values of the first argument."""
-    if not site.types[0].startswith("map<"):
-        site.refuse()
-    of_key, of_value = split_types(site.types[0][4:-1])
-    return of_key, of_value
-
-
-def _key_within(site: Site) -> Proven:
-    """A key that is looked for, of the type that the keys of a MAP have; no key is NULL."""
-    of_key, _ = _entry_types(site)
-    _, wanted = site.calm().values
-    wider = of_key in INTEGRAL and wanted.type in INTEGRAL and INTEGRAL.index(wanted.type) <= INTEGRAL.index(of_key)
-    if of_key in FRACTIONAL or "<" in of_key or not (wider or wanted.type == of_key):
-        site.refuse()
-    return Proven(f"CAST({wanted.text} AS {storage(of_key)})", of_key)
-
-
-def _of_key(site: Site) -> Proven:
-    wanted, (_, of_value) = _key_within(site), _entry_types(site)
-    return Proven(f"map_extract_value({site.values[0].text}, {wanted.text})", of_value, site.values[0].raises)
-
-
-def _contains_key(site: Site) -> Proven:
-    wanted = _key_within(site)
-    return Proven(f"map_contains({site.values[0].text}, {wanted.text})", "boolean", site.values[0].raises)
-
-
-def _keys(site: Site) -> Proven:
-    of_key, _ = _entry_types(site)
-    return Proven(f"map_keys({site.values[0].text})", f"array<{of_key}>", site.values[0].raises)
-
-
-def _values(site: Site) -> Proven:
-    _, of_value = _entry_types(site)
-    return Proven(f"map_values({site.values[0].text})", f"array<{of_value}>", site.values[0].raises)
-
-
-def _entries(site: Site) -> Proven:
-    kind = struct_type(zip(("key", "value"), _entry_types(site), strict=True))
-    return Proven(f"map_entries({site.values[0].text})", f"array<{kind}>", site.values[0].raises)
-
-
 def _sorted_entries(site: Site) -> Proven:
     """`array_sort(map_entries(m))`: by the keys, no two of which are equal. In other arrays NULLs are last."""
     (value,) = site.values
-    if not called(site.forms[0], "map_entries"):
+    if not _begins_with_keys(site.forms[0]):
         return _in_order(site, "ASC NULLS LAST")
-    of_key = struct_fields(value.type[6:-1])[0][1]
-    if "<" in of_key:
+    kind_of_key = struct_fields(value.type[6:-1])[0][1]
+    if "<" in kind_of_key or not is_sorted(value.type):
         site.refuse()
     return Proven(f"list_sort({value.text})", value.type, value.raises)
+
+
+def _begins_with_keys(form: Form) -> bool:
+    """True for the entries of a MAP, or structs of which each has the key of another one at its beginning."""
+    match form:
+        case Call("map_entries"):
+            return True
+        case Call("transform", (Call("map_entries"), Lambda((name,), Call("struct", (first, *_))))):
+            key = first.value if isinstance(first, Named) else first
+            return key == FieldOf(Parameter(name), "key")
+    return False
 
 
 def _sorted(site: Site) -> Proven:
@@ -334,10 +308,6 @@ RULES: dict[tuple[str, int | None], Rule] = {
     ("get", 2): _get,
     **{(name, 1): _size for name in ("size", "cardinality", "array_size")},
     ("array_contains", 2): _contains,
-    ("map_contains_key", 2): _contains_key,
-    ("map_keys", 1): _keys,
-    ("map_values", 1): _values,
-    ("map_entries", 1): _entries,
     ("array_sort", 1): _sorted_entries,
     **{("sort_array", count): _sorted for count in (1, 2)},
     ("named_struct", None): _named_struct,
