@@ -18,7 +18,7 @@ _IN_LITERALS = re.compile(_LITERAL)
 _WORDS = r"pass?word|passwd|passphrase|pwd|secret"
 _IN_WORDS = re.compile(rf"((?:{_WORDS})\s*=\s*)(''[^']*''|[^\s'&;]+)", re.IGNORECASE)
 _NAMES = rf"{_WORDS}|token|credential|user-info|authorization|jaas|api.?key|access.?key"
-_NAME = rf"'[^'\s]*(?:{_NAMES})[^'\s]*'|(?<![\w.-])[\w.-]*(?:{_WORDS})[\w.-]*"
+_NAME = rf"'[^'\s]*(?:{_NAMES})[^'\s]*'|(?<![\w.'-])[\w.-]*(?:{_WORDS})[\w.-]*"
 _VALUE_OF = re.compile(rf"((?:{_NAME})\s*=?\s*)({_LITERAL})", re.IGNORECASE)
 _REFERENCE = re.compile(r"(\$\{[^}]*\})")
 

@@ -46,6 +46,7 @@ def test_it_is_concealed_wherever_one_stands(text):
         "'connection' = 'postgresql://shop:${env:SHOP_PASSWORD}@db/shop'",
         "'url' = 'http://127.0.0.1:8080/orders?after={id}'",
         "'bootstrap.servers' = 'one:9092,two:9092'",
+        "table t: 'properties.sasl.password': the environment has no variable 'NOT_THERE'",
         "table t, in/1.json:7, column id: found 'a@b.c' (str), expected INT",
     ],
 )
