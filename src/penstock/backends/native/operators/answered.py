@@ -70,11 +70,15 @@ class AnsweredOperator(NativeOperator):
             return None
         touched = self.keys.touched([rows, None], self.rows.rows) if rows is not None and self.keys.any else ""
         before = self._before(touched)
-        now = self.template.over({f"#{self.operator.inputs[0]}": self._known(rows, touched)})
+        now = self.now(rows, touched)
         found = self.made(difference(self.answers.names, f"({now})", before))
         if found is not None:
             self.answers.append(found)
         return found
+
+    def now(self, rows: Rows | None, touched: str) -> str:
+        """The query for the answers of the touched keys, once what has come is remembered."""
+        return self.template.over({f"#{self.operator.inputs[0]}": self._known(rows, touched)})
 
     def _before(self, touched: str) -> str:
         """A relation of what was answered for the touched keys, with weights."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import assert_never, cast
 
@@ -18,6 +19,7 @@ from penstock.backends.native.operators.linear import ConstantOperator, LinearOp
 from penstock.backends.native.operators.matching import MatchingOperator
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.operators.recomputed import RecomputedOperator
+from penstock.backends.native.operators.reduced import ReducedOperator, is_reducible
 from penstock.backends.native.operators.sessions import SessionsOperator
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.store import Store
@@ -112,7 +114,7 @@ def _keyed(store: Store, operator: Keyed) -> NativeOperator:
     match node:
         case Aggregate():
             groups = tuple(column(name, scalar.type) for name, scalar in node.groups) if operator.keys[0] else ()
-            return _answered(store, operator, groups)
+            return _aggregate(store, operator, node, groups)
         case TopK() if operator.append_only[0] and _is_best(node):
             return BestOperator(store, operator)
         case TopK(limit=int()):
@@ -140,6 +142,13 @@ def _keyed(store: Store, operator: Keyed) -> NativeOperator:
             return KeyedOperator(store, operator)
         case _:
             assert_never(node)
+
+
+def _aggregate(store: Store, operator: Keyed, node: Aggregate, groups: tuple[Scalar, ...]) -> NativeOperator:
+    if is_reducible(node) and not operator.append_only[0]:
+        with suppress(NotProvenError):
+            return ReducedOperator(store, operator, groups)
+    return _answered(store, operator, groups)
 
 
 def _answered(store: Store, operator: Keyed, answer_keys: tuple[Scalar, ...]) -> AnsweredOperator:
