@@ -90,6 +90,14 @@ class Noting(Protocol):
         """
 
 
+@runtime_checkable
+class Remarking(Protocol):
+    """A source that may have something to say when a run begins to follow it."""
+
+    def remark(self) -> str:
+        """What somebody may not expect of it, without secrets; empty if there is nothing."""
+
+
 class Output(Protocol):
     """Takes the changes of views, step by step; writing the same step again changes nothing.
 
