@@ -95,7 +95,7 @@ class Remarking(Protocol):
     """A source that may have something to say when a run begins to follow it."""
 
     def remark(self) -> str:
-        """What somebody may not expect of it, without secrets; empty if there is nothing."""
+        """The words for what somebody may not expect of it, without secrets; empty if there is nothing."""
 
 
 class Output(Protocol):
