@@ -116,8 +116,8 @@ def database_of(
     try:
         found: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(given)
     except psycopg.Error:
-        if not opens and (named := secrets_in(text)):
-            return Database(", ".join(named), {})
+        if not opens and (hidden := secrets_in(text)):
+            return Database(", ".join(hidden), {})
         message = f"{what}: '{named}' is not what libpq takes"
         hint = "postgresql://user@host:5432/database"
         hint += ", or host=… dbname=… user=…" if named == CONNECTION.name else ""
