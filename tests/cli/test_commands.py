@@ -267,6 +267,34 @@ def test_final_query_and_verify(folder):
     assert (verified.exit_code, verified.stdout) == (0, "s: 3 rows equal the batch result\n")
 
 
+def test_a_content_that_nobody_keeps_is_refused_before_the_start(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.json").write_text('{"a": 1}\n{"a": 2}\n', encoding="utf-8")
+    said = f"WITH ('connector' = 'files', 'path' = '{tmp_path}/in', 'history' = 'none')"
+    (tmp_path / "p.sql").write_text(
+        f"CREATE STREAM t (a INT) {said};\n"
+        "CREATE VIEW v AS SELECT a FROM t;\n"
+        "CREATE MATERIALIZED VIEW m AS SELECT a FROM t;\n"
+        "CREATE VIEW w AS SELECT a FROM m;\n"
+        "CREATE VIEW x AS SELECT a FROM v;\n",
+        encoding="utf-8",
+    )
+
+    def final(*views):
+        named = [word for view in views for word in ("--view", view)]
+        return call(
+            "run", "--once", "--final", "--engine", "native", "--format", "csv", *named, str(tmp_path / "p.sql")
+        )
+
+    for view, line in (("v", 2), ("x", 5)):
+        found = final(view)
+        assert (found.exit_code, found.stdout) == (1, "")
+        assert f"error[NO_HISTORY]: the content of view {view} cannot be told at the end" in found.stderr
+        assert f"at line {line}, column 13" in found.stderr
+        assert "following" not in found.stderr
+    assert sorted(final("m").stdout.split()) == sorted(final("w").stdout.split()) == ["1", "2", "a"]
+
+
 def test_sql_from_a_pipe(spark):
     statements = [
         "CREATE TABLE t (a INT);",

@@ -21,6 +21,7 @@ from penstock.failpoints import VARIABLE
 from penstock.pipeline.archives import export_directory, import_directory
 from penstock.pipeline.inspection import directory_facts
 from penstock.pipeline.recovery import program_record
+from penstock.pipeline.source_facts import taken_text
 
 PROGRAM = """
 SET state_seconds = '0';
@@ -73,6 +74,42 @@ def test_what_lies_there_is_told(directory: Path, capfd: pytest.CaptureFixture[s
     assert code == 0
     assert "step        2" in out
     assert "t: 3 rows of changes in 2 steps" in out
+
+
+def test_positions_in_sources_are_told_for_people_and_as_values(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(10):
+        (tmp_path / "in" / f"{number}.json").write_text('{"a": 1}\n', encoding="utf-8")
+    program = f"CREATE TABLE t (a INT) WITH ('connector' = 'files', 'path' = '{tmp_path}/in');"
+    with penstock.Pipeline(program, directory=tmp_path / "dir", engine="native") as pipeline:
+        pipeline.run(once=True)
+    code, out, _ = asked(capfd, "state", str(tmp_path / "dir"))
+    shown = "; ".join(f"{tmp_path}/in/{number}.json@9" for number in range(2, 10))
+    assert (code, f"source      t: {shown}; and 2 others\n" in out) == (0, True)
+    _, out, _ = asked(capfd, "state", str(tmp_path / "dir"), "--format", "json")
+    ranges = json.loads(out)["sources"]["t"]
+    assert [item["read"][0]["to"] for item in ranges] == [{"offset": 9, "lines": 1}] * 10
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (
+            {"topic": "o", "partition": 1, "id": "x", "from": {"offset": 0}, "to": {"offset": 7, "messages": 7}},
+            "o/1/x@7",
+        ),
+        ({"slot": "s", "from": "0/1", "to": {"lsn": "0/2A", "columns": {"a": 23}}}, "s@0/2A"),
+        ({"slot": "s", "from": None, "to": {"row": 3, "of": 9, "byte": 5, "lsn": "0/2A", "columns": {}}}, "s@3"),
+        ({"source": 0, "taken": {"read": [{"path": "a", "to": {"offset": 4, "lines": 1}}]}}, "0/a@4"),
+        ({"source": 1, "topic": "o", "partition": 0, "to": {"offset": 2}}, "1/o/0@2"),
+        ({"to": {"version": 3}}, "3"),
+        ({"to": [1, None]}, "[1, null]"),
+    ],
+)
+def test_a_position_of_any_source_is_text_for_people(item: dict[str, Any], said: str) -> None:
+    assert taken_text([{"connector": "any", "read": [item]}]) == said
 
 
 def test_it_may_be_at_work_meanwhile(directory: Path, capfd: pytest.CaptureFixture[str]) -> None:

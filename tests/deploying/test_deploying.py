@@ -372,9 +372,19 @@ def test_the_command_asks_the_run_shows_the_difference_and_does_it(tmp_path, cap
                 + "nothing is different\n",
             )
             new.write_text(NEW.replace("id INT, who", "id BIGINT, who"))
-            code, _, err = asked("--yes")
+            code, out, err = asked("--yes")
             assert code == 1
-            assert "error[TABLE_CHANGED]: column id of table o is INT" in err
+            said = "column id of table o is INT in the rows that are there, and would be BIGINT"
+            assert f"error[TABLE_CHANGED]: {said}" in err
+            assert out.splitlines() == [
+                f"! table o refused: {said}",
+                "  table k unchanged: its rows stay",
+                "  table later unchanged: its rows stay",
+                *(
+                    f"! view {name} refused: reads o, whose change is refused"
+                    for name in ("totals", "cities", "largest", "names")
+                ),
+            ]
             new.write_text("CREATE VIEW v AS SELECT x FROM nowhere;")
             code, _, err = asked("--yes")
             assert (code, "UNKNOWN_RELATION" in err) == (1, True)

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 
@@ -89,7 +90,7 @@ def test_a_writer_that_was_fenced_gives_its_step_once(topics, tmp_path):
     rows = view(topics, topic, query="SELECT k, v FROM t", more=", 'form' = 'append'")
     with opened(T.replace("TABLE", "STREAM") + rows, directory=tmp_path) as pipeline:
         for at in range(4):
-            other = Producer({"bootstrap.servers": topics.address, "transactional.id": f"penstock/{topic}/v"})
+            other = Producer({"bootstrap.servers": topics.address, "transactional.id": f"penstock/{topic}"})
             other.init_transactions()  # as another process does that begins to write
             pipeline.step({"t": [(str(at), at)]})
         assert pipeline.outputs()[0].step == 4
@@ -106,6 +107,104 @@ def test_a_topic_of_another_pipeline_is_refused(topics):
     with opened(T + view(topics, topic, ", 'on_other_pipeline' = 'replace'")) as pipeline:
         pipeline.step({"t": [("a", 2)]})
     assert [decoded(message)[1]["s"] for message in topics.all(topic)] == [1, 2]
+
+
+@pytest.mark.thin
+@pytest.mark.parametrize(
+    "more", ["", ", 'form' = 'changelog'", ", 'form' = 'retract'", ", 'sink.delivery-guarantee' = 'at-least-once'"]
+)
+def test_a_topic_has_one_pipeline_whatever_its_outputs_are_called(topics, tmp_path, more):
+    topic = topics.new("out")
+    with opened(T + view(topics, topic, more), directory=tmp_path / "first") as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        own = (tmp_path / "first" / "id").read_text(encoding="ascii")
+    with pytest.raises(PenstockError) as caught, opened(T + view(topics, topic, more, name="w")) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+    (found,) = caught.value.diagnostics
+    assert found.code == "OUTPUT_IN_USE"
+    assert found.message.endswith(f"holds what another pipeline has written: output v of pipeline {own}")
+    shutil.copytree(tmp_path / "first", tmp_path / "moved")
+    for options in ({"directory": tmp_path / "moved"}, {"directory": tmp_path / "moved", "rebuild": True}):
+        with opened(T + view(topics, topic, more), **options) as pipeline:
+            pipeline.step({"t": [("a", 2)]})
+    assert set(steps(topics.all(topic))) == {1, 2, 3}
+
+
+def test_who_takes_a_topic_over_has_it_from_then_on(topics, tmp_path):
+    topic, takes = topics.new("out"), ", 'on_other_pipeline' = 'replace'"
+    with opened(T + view(topics, topic), directory=tmp_path / "a") as first:
+        first.step({"t": [("a", 1)]})
+        with opened(T + view(topics, topic, takes, name="w"), directory=tmp_path / "b") as second:
+            second.step({"t": [("a", 2)]})
+            with pytest.raises(PenstockError) as caught:
+                first.step({"t": [("a", 4)]})
+            assert caught.value.diagnostics[0].code == "OUTPUT_IN_USE"
+            second.step({"t": [("a", 8)]})
+    with opened(T + view(topics, topic, takes, name="w"), directory=tmp_path / "b") as second:
+        second.step({"t": [("a", 16)]})
+    with pytest.raises(PenstockError), opened(T + view(topics, topic), directory=tmp_path / "a") as first:
+        first.step({"t": [("a", 32)]})
+    assert [decoded(message)[1]["s"] for message in topics.all(topic)] == [1, 2, 10, 26]
+
+
+def test_an_output_that_was_dropped_comes_again_under_any_name(topics, tmp_path):
+    topic, other = topics.new("out"), "CREATE VIEW other AS SELECT k FROM t;"
+    with opened(T + view(topics, topic) + other, directory=tmp_path) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        pipeline.deploy(T + other)
+        pipeline.step({"t": [("a", 2)]})
+        pipeline.deploy(T + view(topics, topic, name="w") + other)
+        pipeline.step({"t": [("a", 4)]})
+        pipeline.deploy(T + view(topics, topic, name="x") + other)  # opened before the other is let go
+        pipeline.step({"t": [("a", 8)]})
+    with opened(T + view(topics, topic, name="x") + other, directory=tmp_path) as pipeline:
+        pipeline.step({"t": [("a", 16)]})
+    assert decoded(topics.all(topic)[-1])[1] == {"k": "a", "s": 31, "n": 5}
+
+
+def test_a_topic_of_rows_that_come_is_shared_by_those_who_say_so(topics, tmp_path):
+    topic, stream, rows = topics.new("out"), T.replace("TABLE", "STREAM"), "SELECT k, v FROM t"
+    shared = ", 'form' = 'append', 'shared' = 'true'"
+    with (
+        opened(stream + view(topics, topic, shared, rows, "v"), directory=tmp_path / "v") as first,
+        opened(stream + view(topics, topic, shared, rows, "w"), directory=tmp_path / "w") as second,
+    ):
+        for at in range(3):
+            first.step({"t": [("v", at)]})
+            second.step({"t": [("w", at)]})
+    found = [tuple(decoded(message)[1].values()) for message in topics.all(topic)]
+    assert found == [(name, at) for at in range(3) for name in ("v", "w")]
+    alone = view(topics, topic, ", 'form' = 'append'", rows, "x")
+    with pytest.raises(PenstockError, match="is shared by output w of pipeline"), opened(stream + alone) as pipeline:
+        pipeline.step({"t": [("x", 1)]})
+    with opened(stream + view(topics, topic, shared, rows, "v"), directory=tmp_path / "v") as first:
+        first.step({"t": [("v", 3)]})
+    assert len(topics.all(topic)) == 7
+
+
+def test_what_one_pipeline_has_for_itself_is_not_shared_by_another(topics):
+    topic, stream, rows = topics.new("out"), T.replace("TABLE", "STREAM"), "SELECT k, v FROM t"
+    with opened(stream + view(topics, topic, ", 'form' = 'append'", rows)) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+    shared = view(topics, topic, ", 'form' = 'append', 'shared' = 'true'", rows, "w")
+    with pytest.raises(PenstockError) as caught, opened(stream + shared) as pipeline:
+        pipeline.step({"t": [("b", 1)]})
+    assert caught.value.diagnostics[0].code == "OUTPUT_IN_USE"
+
+
+def test_a_claim_that_is_old_is_made_again_before_a_step(topics, monkeypatch):
+    from penstock.outputs.kafka import claims
+
+    topic = topics.new("out")
+    with opened(T + view(topics, topic)) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        group = f"penstock/{topic}"
+        topics.admin.delete_consumer_groups([group])[group].result(30)  # as when a broker has forgotten it
+        monkeypatch.setattr(claims, "_AGAIN", 0.0)
+        pipeline.step({"t": [("a", 2)]})
+    with pytest.raises(PenstockError) as caught, opened(T + view(topics, topic, name="w")) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+    assert caught.value.diagnostics[0].code == "OUTPUT_IN_USE"
 
 
 def test_a_topic_that_is_not_there_is_refused(topics):

@@ -15,6 +15,7 @@ from tests.steps.tables import NO_DEFAULTS, declared
 import penstock
 from penstock.errors import DataError, SqlError
 from penstock.sources import api
+from penstock.steps.events import SourceRemark
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
 
@@ -388,3 +389,28 @@ def test_the_past_of_a_lake_and_then_a_topic(topics, tmp_path):
             pipeline.run(once=True)
             assert pipeline.query("SELECT SUM(a) FROM t").rows == [(expected,)]
         topics.write(topic, {"a": 20})
+
+
+def test_a_pattern_that_matches_no_topic_is_said_once_and_waited_for(topics):
+    first, told = topics.new("there"), []
+    wanted = f"later-{first}"
+    more = f"'topic-pattern' = 'later-{first}.*', 'scan.topic-partition-discovery.interval' = '1 second'"
+    source = f"'connector' = 'kafka', 'bootstrap.servers' = '{topics.address}', 'format' = 'json', {more}"
+    with penstock.Pipeline(
+        f"CREATE STREAM t (k INT) WITH ({source}); CREATE VIEW v AS SELECT k FROM t;",
+        engine="native",
+        on_event=told.append,
+    ) as pipeline:
+        pipeline.start()
+        until = time.monotonic() + 30
+        while not any(isinstance(event, SourceRemark) for event in told) and time.monotonic() < until:
+            time.sleep(0.05)
+        topics.write(topics.made(wanted), {"k": 1})
+        while not pipeline.query("SELECT k FROM v").rows and time.monotonic() < until:
+            time.sleep(0.1)
+        assert pipeline.query("SELECT k FROM v").rows == [(1,)]
+        pipeline.stop()
+        pipeline.run(once=True)  # now there is one
+    (remark,) = [event for event in told if isinstance(event, SourceRemark)]
+    assert remark.message.startswith(f"'topic-pattern' = 'later-{first}.*' matches no topic at {topics.address} now")
+    assert first in remark.message

@@ -73,6 +73,43 @@ def test_a_table_is_not_behind_while_others_are_written(database):
         found.rewind()
 
 
+def _with_others(database, rows):
+    """A program that follows customers by a publication that has another table too."""
+    asked(database, CUSTOMERS)
+    asked(database, "CREATE TABLE others (id int)")
+    asked(database, "CREATE PUBLICATION both_of_them FOR TABLE customers, others")
+    return source(database, more=f", 'publication' = 'both_of_them', 'rows_per_step' = '{rows}'")
+
+
+@pytest.mark.parametrize("rows", [1, 3, 1000])
+def test_rows_behind_many_transactions_of_other_tables_are_reached(database, rows):
+    with opened(_with_others(database, rows)) as pipeline, psycopg.connect(database, autocommit=True) as connection:
+        followed(pipeline)
+        for number in range(20):
+            connection.execute(f"INSERT INTO others VALUES ({number})")
+        connection.execute("INSERT INTO customers VALUES (1, 'a', 1)")
+        assert followed(pipeline) == [(1, "a", 1)]
+
+
+def test_the_slot_goes_on_while_other_tables_are_written(database, tmp_path, monkeypatch):
+    confirmed = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn)::bigint FROM pg_replication_slots "
+    confirmed += "WHERE slot_name = 'penstock_customers'"
+    monkeypatch.setattr("penstock.sources.postgres.source._IDLE", 4000)
+    program = _with_others(database, 1000)
+    with opened(program, directory=tmp_path) as pipeline:
+        followed(pipeline)
+        for number in range(3):  # each is sent, and so `found` is never empty
+            asked(database, f"INSERT INTO others SELECT {number} FROM generate_series(1, 300)")
+            ((behind,),) = asked(database, confirmed)
+            assert behind > 10_000
+            followed(pipeline)
+            ((behind,),) = asked(database, confirmed)
+            assert behind <= 4000
+    asked(database, "INSERT INTO customers VALUES (1, 'a', 1)")
+    with opened(program, directory=tmp_path) as pipeline:
+        assert followed(pipeline) == [(1, "a", 1)]
+
+
 def test_rows_without_a_key_are_followed_by_the_whole_row(database):
     asked(database, "CREATE TABLE customers (name text); ALTER TABLE customers REPLICA IDENTITY FULL")
     asked(database, "INSERT INTO customers VALUES ('a'), ('a'), (NULL)")

@@ -305,3 +305,17 @@ def test_times_that_no_nanoseconds_can_say_are_what_they_are(tmp_path):
     files = pa_fs.SubTreeFileSystem(str(tmp_path), pa_fs.LocalFileSystem())
     found = _rows(files, "x.parquet", Action("add", "x.parquet", {}), {"at": kind})
     assert found.column("at").cast(pa.timestamp("us")).to_pylist() == times.to_pylist()
+
+
+def test_a_store_that_does_not_let_the_table_be_seen_is_named_with_table_and_path(monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    with pytest.raises(DataError) as caught:
+        lake_source("delta", path="s3://penstock-nowhere/orders")
+    (found,) = caught.value.diagnostics
+    assert found.code == "CANNOT_READ"
+    assert found.message.startswith("table t: the Delta table s3://penstock-nowhere/orders cannot be reached: ")
+    assert "AWS_ACCESS_KEY_ID" in found.hint
+    assert not set(found.message) & set("\x1b\n\u21b3")

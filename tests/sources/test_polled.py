@@ -323,3 +323,12 @@ def test_a_name_that_no_column_can_have_ends_the_run(path):
     refused = pytest.raises(DataError, match="a column cannot be named __seq")
     with penstock.Pipeline(program, engine="native") as pipeline, refused:
         pipeline.run(once=True)
+
+
+def test_an_address_that_the_client_does_not_take_is_told_by_its_property():
+    url = "postgresql://penstock@db:port:5432/shop?nothing=1"
+    with pytest.raises(DataError) as caught:
+        Postgres(declared(f"CREATE TABLE t (id INT) WITH ('connector' = 'sql', 'url' = '{url}')"), "table t")
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message) == ("BAD_CONNECTION", "table t: 'url' is not what libpq takes")
+    assert found.hint == "postgresql://user@host:5432/database"

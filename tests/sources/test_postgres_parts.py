@@ -2,15 +2,17 @@
 
 import json
 import struct
+from types import SimpleNamespace
 
 import pytest
 from tests.steps.tables import declared
 
-from penstock.errors import SqlError
+from penstock.errors import DataError, SqlError
 from penstock.sources.api import check_source
 from penstock.sources.postgres.copied import ROWS, WHOLE, Copy, copy_in, remove_copy
-from penstock.sources.postgres.messages import Relation, RelationColumn, TypeOf, message_of
+from penstock.sources.postgres.messages import Relation, RelationColumn, TypeOf, lsn_text, message_of
 from penstock.sources.postgres.position import SlotPosition, position_of
+from penstock.sources.postgres.source import opened
 from penstock.sources.postgres.values import kind_of
 
 OF = {"slot": "s", "at": "db"}
@@ -82,3 +84,64 @@ def test_columns_are_added_to_tables_whose_rows_are_found_without_them():
     with pytest.raises(SqlError, match="'unknown_columns' = 'add' is for a table with a PRIMARY KEY") as caught:
         check_source(declared(f"CREATE TABLE t (id INT) {words}"))
     assert caught.value.diagnostics[0].code == "BAD_PROPERTY"
+
+
+def begun(end):
+    """The beginning of a transaction, as pgoutput sends it."""
+    return b"B" + struct.pack("!QqI", end, 0, 1)
+
+
+def committed(end):
+    """Its end, behind which the slot stands then."""
+    return b"C\0" + struct.pack("!QQq", end - 1, end, 0)
+
+
+class Old:
+    """A database before version 15: transactions of other tables are sent without their rows."""
+
+    def __init__(self, ends, now):
+        self.ends, self.now, self.found = ends, now, []
+
+    def execute(self, query, arguments=()):
+        if "peek" in query:
+            most, self.found = arguments[1], []
+            for end in self.ends:
+                self.found += [(lsn_text(end), begun(end)), (lsn_text(end), committed(end))]
+                if len(self.found) >= most:
+                    break
+        else:
+            self.found = [(lsn_text(self.now),)]
+        return self
+
+    def fetchone(self):
+        return self.found[0]
+
+    def fetchall(self):
+        return self.found
+
+
+@pytest.mark.parametrize(
+    ("rows", "now", "end"),
+    [
+        (4, 60, 20),  # there may be more than was looked at
+        (100, 60, None),  # all of it, and little: it may be there as long as that
+        (100, 50 + (17 << 20), 50 + (17 << 20)),
+    ],
+)
+def test_transactions_without_rows_are_gone_past(monkeypatch, rows, now, end):
+    monkeypatch.setattr("penstock.sources.postgres.source.loading", lambda _connection: None)
+    said = "'connector' = 'postgres', 'connection' = 'host=h dbname=d'"
+    found = opened(declared(f"CREATE TABLE t (id INT PRIMARY KEY) WITH ({said})"), lambda _table, _lenient: None)
+    read = found._changes(Old([10, 20, 30, 40, 50], now), SlotPosition(5, {"id": 23}), rows)
+    if end is None:
+        assert read is None
+    else:
+        assert (read.items, read.end) == ([], SlotPosition(end, {"id": 23}))
+
+
+def test_a_database_that_does_not_tell_how_a_slot_is_lost_is_refused():
+    said = "'connector' = 'postgres', 'connection' = 'host=h dbname=d'"
+    found = opened(declared(f"CREATE TABLE t (id INT PRIMARY KEY) WITH ({said})"), lambda _table, _lenient: None)
+    with pytest.raises(DataError, match="is PostgreSQL 12, and tables are followed from 13 on") as caught:
+        found.slot.check(SimpleNamespace(info=SimpleNamespace(server_version=120_017)))
+    assert caught.value.diagnostics[0].code == "NO_LOGICAL_DECODING"

@@ -36,18 +36,18 @@ def manifests(folder):
 
 def test_a_manifest_has_all_that_a_replay_needs(spark, tmp_path):
     size = put(tmp_path, "a.json", [{"id": number, "amount": number % 3} for number in (1, 2, 3, 4)])
-    with penstock.Pipeline(PROGRAM.format(folder=tmp_path), spark=spark, directory=tmp_path) as pipeline:
+    with penstock.Pipeline(PROGRAM.format(folder=tmp_path), spark=spark, directory=tmp_path / "state") as pipeline:
         pipeline.step({"clicks": [({"to": "home"}, "2024-01-01 10:00:00")]}, clock="2024-01-01 12:00:00")
         pipeline.execute("ADVANCE clicks.at TO TIMESTAMP '2024-01-01 15:00:00'", clock="2024-01-01 16:00:00")
         with pytest.raises(penstock.DataError, match="cannot go back"):
             pipeline.step(clock="2023-01-01 00:00:00")
         pipeline.execute("CREATE VIEW pages AS SELECT COUNT(*) AS n FROM clicks")
-        declared = json.loads((tmp_path / "log" / "declarations.json").read_text())
+        declared = json.loads((tmp_path / "state" / "log" / "declarations.json").read_text())
         pipeline.run(once=True)
         clicks = [tuple(row) for row in pipeline.query("SELECT CAST(page AS STRING) FROM clicks").rows]
     assert clicks == [('{"to":"home"}',)]
 
-    first, second, *read = manifests(tmp_path)
+    first, second, *read = manifests(tmp_path / "state")
     assert first["session"] == {"dialect": "penstock", "ansi": True, "time zone": "Europe/Rome"}
     assert [text.split()[:2] for text in first["declarations"]] == [
         ["SET", "TIME"],
@@ -56,7 +56,7 @@ def test_a_manifest_has_all_that_a_replay_needs(spark, tmp_path):
         ["CREATE", "VIEW"],
     ]
     assert first["waterlines"] == {"clicks.at": "2024-01-01 08:00:00"}
-    assert feather.read_table(tmp_path / "log" / first["tables"]["clicks"]["file"]).num_rows == 1
+    assert feather.read_table(tmp_path / "state" / "log" / first["tables"]["clicks"]["file"]).num_rows == 1
     assert (second["advances"], second["clock"]) == (
         [["clicks.at", "2024-01-01 14:00:00"]],
         "2024-01-01T16:00:00",
@@ -72,13 +72,13 @@ def test_a_manifest_has_all_that_a_replay_needs(spark, tmp_path):
         [(item["path"], item["from"], item["to"]) for item in found["sources"]["orders"]["read"]] for found in read
     ] == [[(str(tmp_path / "in" / "a.json"), {"offset": 0, "lines": 0}, {"offset": size, "lines": 4})]]
     rows = [
-        pq.read_table(tmp_path / "log" / found["tables"]["orders"]["file"])
+        pq.read_table(tmp_path / "state" / "log" / found["tables"]["orders"]["file"])
         for found in read
         if "orders" in found["tables"]
     ]
     assert sorted(number for table in rows for number in table["id"].to_pylist()) == [1, 2, 4]
 
-    with penstock.Pipeline(PROGRAM.format(folder=tmp_path), spark=spark, directory=tmp_path) as again:
+    with penstock.Pipeline(PROGRAM.format(folder=tmp_path), spark=spark, directory=tmp_path / "state") as again:
         assert [tuple(row) for row in again.query("SELECT CAST(page AS STRING) FROM clicks").rows] == clicks
         assert again.query("SELECT COUNT(*) FROM orders").rows == [(3,)]
         assert again.query("SELECT n FROM pages").rows == [(1,)]
@@ -87,7 +87,7 @@ def test_a_manifest_has_all_that_a_replay_needs(spark, tmp_path):
 
 def test_what_fails_around_the_manifest_is_a_refusal_before_it_and_a_stop_behind_it(spark, tmp_path, monkeypatch):
     put(tmp_path, "a.json", [])
-    with penstock.Pipeline(PROGRAM.format(folder=tmp_path), spark=spark, directory=tmp_path) as pipeline:
+    with penstock.Pipeline(PROGRAM.format(folder=tmp_path), spark=spark, directory=tmp_path / "state") as pipeline:
         pipeline.step({"orders": [(1, 10)]})
 
         def full(*_):
@@ -97,7 +97,7 @@ def test_what_fails_around_the_manifest_is_a_refusal_before_it_and_a_stop_behind
             patched.setattr("penstock.steps.log.write_atomically", full)
             with pytest.raises(OSError, match="No space left"):
                 pipeline.step({"orders": [(2, 20)]})
-        assert len(list((tmp_path / "log" / "data" / "orders").iterdir())) == 1
+        assert len(list((tmp_path / "state" / "log" / "data" / "orders").iterdir())) == 1
         assert pipeline.step({"orders": [(2, 50)]})["shares"].rows == [(1, (2, 2.0))]
         assert pipeline.verify("shares")
 
@@ -110,7 +110,7 @@ def test_what_fails_around_the_manifest_is_a_refusal_before_it_and_a_stop_behind
         for again in (lambda: pipeline.step({"orders": [(4, 1)]}), lambda: pipeline.query("SELECT * FROM orders")):
             with pytest.raises(penstock.InternalError, match="step 3 is in the log"):
                 again()
-    assert [found["step"] for found in manifests(tmp_path)] == [1, 2, 3]
+    assert [found["step"] for found in manifests(tmp_path / "state")] == [1, 2, 3]
 
 
 class Output:

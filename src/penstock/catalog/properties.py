@@ -144,6 +144,7 @@ _OUTPUT = ("form", "key", "on_other_pipeline", "on_output_error", "timeout")
 _INTO_KAFKA = (
     *_OUTPUT, "topic", "bootstrap.servers", "properties.*", FORMAT, "value.format", "key.format",
     "sink.delivery-guarantee",
+    "shared",
 )  # fmt: skip
 OUTPUTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -12,7 +12,7 @@ import click
 from penstock.cli.reporting import note
 from penstock.errors import DataError, Diagnostic
 
-_SIGNS = {"added": "+", "removed": "-", "changed": "~", "rebuilt": "~", "unchanged": " "}
+_SIGNS = {"added": "+", "removed": "-", "changed": "~", "rebuilt": "~", "unchanged": " ", "refused": "!"}
 
 
 def shown(found: dict[str, Any], style: str, *, err: bool = False) -> None:

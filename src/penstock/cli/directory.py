@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from penstock.pipeline.inspection import DirectoryFacts, SnapshotFact
+from penstock.pipeline.source_facts import taken_text
 
 
 def told(found: DirectoryFacts) -> str:
@@ -27,7 +28,7 @@ def _lines(found: DirectoryFacts) -> Iterator[str]:
         lacks = f", lacks {output.lacks:,}" if output.lacks else ""
         yield f"output      {output.name}: step {output.step:,}{lacks}"
     for table, ranges in found.sources.items():
-        yield f"source      {table}: {', '.join(map(str, ranges))}"
+        yield f"source      {table}: {taken_text(ranges)}"
     for name, step in found.positions.items():
         yield f"position    {name}: step {step:,}"
 

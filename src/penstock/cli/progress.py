@@ -18,6 +18,7 @@ from penstock.steps.events import (
     RunFinished,
     RunProgress,
     RunStarted,
+    SourceRemark,
     StateNotKept,
     StateOfOtherCode,
     StepDone,
@@ -56,7 +57,7 @@ class Progress:
                 self._say(f"{event.output} has not taken step {event.step}, trying again: {event.message}")
             case StateNotKept():
                 self._say(event.message)
-            case ColumnsAdded() | OutputAtLeastOnce() | QueriesEnded() | StateOfOtherCode():
+            case ColumnsAdded() | OutputAtLeastOnce() | QueriesEnded() | SourceRemark() | StateOfOtherCode():
                 self._say(str(event))
             case StepRefused():
                 self._say(f"step refused ({event.code}): {event.message}")

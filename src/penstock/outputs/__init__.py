@@ -6,6 +6,7 @@
 | `declared` | the properties that all of them have |
 | `accepting` | in which form, and by which key, an output takes what its query gives; if none, why |
 | `connectors` | connectors by name, and what is checked of a program's outputs |
+| `loops` | outputs that write what the same program reads |
 | `installed` | connectors that other packages bring |
 | `receiver` | the interface of what takes steps, and its errors |
 | `files/` | the connector `files`: finished files of steps in a folder |

@@ -24,6 +24,7 @@ from penstock.outputs.accepting import form_of, key_of
 from penstock.outputs.declared import COMMON
 from penstock.outputs.forms import Form
 from penstock.outputs.installed import installed, known_names
+from penstock.outputs.loops import loop_checks
 from penstock.outputs.receiver import Owner, Receiver
 from penstock.outputs.sink import Sink, sinks_of
 from penstock.sources.properties import wrong_values
@@ -95,10 +96,11 @@ def outlets_of(catalog: Catalog) -> tuple[Outlet, ...]:
 
 
 def output_checks(catalog: Catalog) -> Iterator[Callable[[], object]]:
-    """One check for each output, which raises what is wrong with it, and one for all together."""
+    """One check for each output, which raises what is wrong with it, and those of all together."""
     for sink in sinks_of(catalog):
         yield partial(checked, sink)
     yield partial(_check_targets, catalog)
+    yield from loop_checks(catalog)
 
 
 def checked(sink: Sink) -> Outlet:

@@ -17,6 +17,7 @@
 | `lookups` | rows of maintained content by their key |
 | `reads` | what views read, and the types in which they find it |
 | `supported` | what can be said of a program without Spark, beyond the binder |
+| `own_files` | tables that would read what the pipeline itself keeps |
 | `native_only` | what of a program needs Spark although it wants none |
 | `blame` | which value of a statement is at fault |
 | `alike` | plans that give the same rows, whatever columns their tables have beside |

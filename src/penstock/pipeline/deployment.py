@@ -8,7 +8,7 @@ is ALTER TABLE … ADD COLUMNS. What cannot be done is a problem, said before al
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from penstock.bind.program.add_columns import refuse_added
@@ -25,7 +25,7 @@ from penstock.sql.parse import parse
 from penstock.sql.statements import AddedColumn
 from penstock.steps.rows.added import new_columns, tables_of_both
 
-What = Literal["added", "removed", "changed", "rebuilt", "unchanged"]
+What = Literal["added", "removed", "changed", "rebuilt", "unchanged", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,7 @@ def deployment(present: Present, program: Program, rate: float | None = None) ->
     before, after = present.catalog, program.catalog
     again = _rebuilt(before, after)
     tables, views = list(_tables(before, after)), list(_views(before, after, again))
+    refused = {item.name.lower() for item in tables if item.what == "refused"}
     removed = _readers_first(before, [item.name.lower() for item in views if item.what == "removed"] + list(again))
     dropped = tuple(item.name.lower() for item in tables if item.what == "removed")
     added = [item.name.lower() for item in views if item.what in ("added", "changed", "rebuilt")]
@@ -117,7 +118,7 @@ def deployment(present: Present, program: Program, rate: float | None = None) ->
     if not problems:
         catalog = _declared(before, program, statements)
     return Deployment(
-        (*tables, *views),
+        (*tables, *(_beside_refused(item, after, refused) for item in views)),
         statements,
         catalog,
         tuple(added),
@@ -188,10 +189,15 @@ def _rebuilt(before: Catalog, after: Catalog) -> dict[str, str]:
 def _tables(before: Catalog, after: Catalog) -> Iterator[Difference]:
     for name, table in after.tables.items():
         known = before.tables.get(name)
-        what: What = "added" if known is None else "unchanged" if _same_table(known, table) else "changed"
-        gained = () if known is None else _gained(known, table)
-        about = _about_gained(gained) if gained else "" if what != "unchanged" else "its rows stay"
-        yield Difference(table.name, "table", what, about)
+        problem = None if known is None else next(_problems_of(before, after, known, table), None)
+        if known is None:
+            yield Difference(table.name, "table", "added")
+        elif problem is not None:
+            yield Difference(table.name, "table", "refused", problem.message)
+        elif _same_table(known, table):
+            yield Difference(table.name, "table", "unchanged", "its rows stay")
+        else:
+            yield Difference(table.name, "table", "changed", _about_gained(_gained(known, table)))
     for name, table in before.tables.items():
         if name not in after.tables:
             yield Difference(table.name, "table", "removed", "its rows and their history go")
@@ -218,6 +224,16 @@ def _views(before: Catalog, after: Catalog, again: dict[str, str]) -> Iterator[D
     for name, view in before.views.items():
         if name not in after.views and view.is_named:
             yield Difference(view.name, "view", "removed", "its answer and state go")
+
+
+def _beside_refused(item: Difference, after: Catalog, refused: Collection[str]) -> Difference:
+    """The difference of a view, which is none while a table that it reads cannot become what it would have to be."""
+    name = item.name.lower()
+    found = sorted(tables_read(after, name) & set(refused)) if item.what != "removed" else []
+    if not found:
+        return item
+    reads = ", ".join(after.tables[table].name for table in found)
+    return replace(item, what="refused", about=f"reads {reads}, whose change is refused")
 
 
 def _filled_from(catalog: Catalog, name: str) -> str:
@@ -333,8 +349,8 @@ def _declared(before: Catalog, program: Program, statements: Iterable[str]) -> C
 def _problems(before: Catalog, after: Catalog, again: dict[str, str], *, stepped: bool) -> Iterator[Diagnostic]:
     for name, table in after.tables.items():
         known = before.tables.get(name)
-        if known is not None and not _same_table(known, table):
-            yield from _changed(before, after, known, table)
+        if known is not None:
+            yield from _problems_of(before, after, known, table)
         if name in before.views:
             yield _other_kind(before.views[name].name, "a view", "a table", table.span)
     for name, view in after.views.items():
@@ -354,6 +370,12 @@ def _problems(before: Catalog, after: Catalog, again: dict[str, str], *, stepped
 def _shows_once(view: View) -> bool:
     """True for what has been shown by when it came; what dedup lets pass follows from the rows that are there."""
     return view.emits or (bool(view.lateness) and view.kind != PASSED) or "emit_final" in view.properties
+
+
+def _problems_of(before: Catalog, after: Catalog, known: Table, table: Table) -> Iterator[Diagnostic]:
+    """The diagnostics of a table that is there already; none if it is the same."""
+    if not _same_table(known, table):
+        yield from _changed(before, after, known, table)
 
 
 def _changed(before: Catalog, after: Catalog, known: Table, table: Table) -> Iterator[Diagnostic]:

@@ -37,6 +37,7 @@ from penstock.pipeline.native_only import check_native_program
 from penstock.pipeline.one_query import in_python, one_query
 from penstock.pipeline.outbox import Outbox
 from penstock.pipeline.outlets import Outlets
+from penstock.pipeline.own_files import check_apart
 from penstock.pipeline.points import Points, check_start, placed_at, start_at
 from penstock.pipeline.reads import (
     as_spark_sees,
@@ -524,6 +525,7 @@ class Execution:
     ) -> Installation:
         """All that the stepper needs for a catalog; nothing has changed yet."""
         check_supported(catalog)
+        check_apart(catalog, self.directory)
         self._check_standing([*removed, *forgotten])
         engine, stepper = self.engine, self.stepper
         before = stepper.catalog

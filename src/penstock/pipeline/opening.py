@@ -51,13 +51,14 @@ from penstock.outputs.receiver import Owner
 from penstock.pipeline.execution import Execution, declaring
 from penstock.pipeline.outbox import Outbox, Taken
 from penstock.pipeline.outlets import Outlets
+from penstock.pipeline.own_files import check_apart
 from penstock.pipeline.recovery import ProgramRecord, Recovery, check_program, program_record, settle_program
 from penstock.pipeline.retention import check_reaches, is_cut_log
 from penstock.pipeline.session_queries import SessionQueries
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.standing_queries import StandingQueries
 from penstock.pipeline.supported import check_supported
-from penstock.steps.directory import directory_id
+from penstock.steps.directory import check_own, directory_id
 from penstock.steps.events import Event, QueriesEnded
 from penstock.steps.intake.inputs import Readers
 from penstock.steps.log import InputLog
@@ -173,6 +174,7 @@ class Opened:
         It is before its first step, or where its directory has got to.
         """
         check_supported(catalog)
+        check_apart(catalog, self.directory)
         log = InputLog(self.directory, int(catalog.settings.get("error_history", _ERROR_HISTORY)))
         engine = Engine(self.workspace, self.directory, self.kept)
         try:
@@ -194,7 +196,12 @@ class Opened:
         return compile_program(text, dialect, self.registered, self.known)
 
     def begun_with(self, program: Program, dialect: str | None) -> Program:
-        """The program with which the directory began, if the log makes this one of it; else this one."""
+        """The program with which the directory began, if the log makes this one of it; else this one.
+
+        DataError for a folder with files that are not a pipeline's.
+        """
+        if self.directory is not None:
+            check_own(self.directory)
         known = None if self.directory is None else program_record(self.directory)
         if self.directory is None or known is None:
             return program

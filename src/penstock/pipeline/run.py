@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,20 @@ from penstock.errors import PenstockError
 from penstock.failpoints import reach
 from penstock.pipeline.deploying import Requests
 from penstock.pipeline.supported import check_followed, follows_clock
-from penstock.sources.api import Answering, Output, TableSource
+from penstock.sources.api import Answering, Output, Remarking, TableSource
 from penstock.sources.patience import is_awaited
 from penstock.sources.properties import rows_per_step
 from penstock.steps.change import Change
-from penstock.steps.events import Event, OutputFailed, OutputsDone, RunFinished, RunProgress, RunStarted, SourceLag
+from penstock.steps.events import (
+    Event,
+    OutputFailed,
+    OutputsDone,
+    RunFinished,
+    RunProgress,
+    RunStarted,
+    SourceLag,
+    SourceRemark,
+)
 from penstock.steps.interrupts import noted
 from penstock.steps.phases import Phase
 from penstock.steps.proposing import StepInput
@@ -150,6 +159,7 @@ class RunLoop:
             check_followed(self._execution.catalog, once=once)
         outputs = (*self._outlets.described(), *(output.describe() for output in self._outputs))
         self._tell(RunStarted(sources, outputs))
+        self._remark(self._sources)
         last_step = 0.0
         try:
             self._outbox.opened_again(self._outputs, self._execution.stepper.number)
@@ -217,9 +227,16 @@ class RunLoop:
 
     def _follow_program(self) -> None:
         """Follow the sources that there are now."""
-        self._program = self._execution.changes_of_program
+        self._program, before = self._execution.changes_of_program, self._sources
         self._sources = self._execution.opened_sources()
         self._ticks = follows_clock(self._execution.catalog)
+        self._remark(source for source in self._sources if all(source is not known for known in before))
+
+    def _remark(self, sources: Iterable[TableSource]) -> None:
+        """Say what somebody may not expect of sources that are followed from now on."""
+        for source in sources:
+            if isinstance(source, Remarking) and (text := source.remark()):
+                self._tell(SourceRemark(source.table.name, text))
 
     def _deliver_rest(self) -> None:
         """Have the declared outputs take what the last step has changed, or stop waiting for them when told to."""

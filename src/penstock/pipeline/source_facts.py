@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -21,6 +21,7 @@ from penstock.steps.rows.rejected import Rejected
 _SHOWN = 8  # streams whose positions are shown
 _LENGTH = 300
 _NOT_YET = "not read yet"
+_TAKEN = "taken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,7 @@ class SourceFact:
     @property
     def position_text(self) -> str:
         """The position on one line: of many streams those that were read last."""
-        shown = "; ".join(_stream_text(item) for item in self.position[-_SHOWN:])
-        others = len(self.position) - _SHOWN
-        return f"{shown}; and {others} others" if others > 0 else shown
+        return position_text(self.position)
 
 
 @dataclass
@@ -158,12 +157,27 @@ def not_read_yet(table: Table, taken: Iterable[Mapping[str, Any]]) -> SourceFact
     return SourceFact(table.name, source, connector, _NOT_YET, _positions(taken), Lag(), 0, 0.0, None, "", None)
 
 
+def position_text(position: Sequence[Mapping[str, Any]]) -> str:
+    """The positions of streams on one line: of many those that were read last."""
+    shown = "; ".join(_stream_text(item) for item in position[-_SHOWN:])
+    others = len(position) - _SHOWN
+    return f"{shown}; and {others} others" if others > 0 else shown
+
+
+def taken_text(taken: Iterable[Mapping[str, Any]]) -> str:
+    """The positions behind what the steps of a directory have taken of a source, on one line."""
+    return position_text(_positions(taken))
+
+
 def _positions(taken: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
     found = []
     for part in taken:
         for item in part.get("read", ()):
-            stream = {name: value for name, value in item.items() if name not in OF_A_RANGE}
-            found.append({**stream, "at": item.get("to")})
+            stream = {name: value for name, value in item.items() if name not in (*OF_A_RANGE, _TAKEN)}
+            if _TAKEN in item:  # one of several sources, in its own words
+                found += [{**stream, **inner} for inner in _positions([item[_TAKEN]])]
+            else:
+                found.append({**stream, "at": item.get("to")})
     return tuple(found)
 
 
@@ -174,7 +188,7 @@ def _stream_text(item: Mapping[str, Any]) -> str:
     if isinstance(at, Mapping):
         at = next(iter(at.values())) if at else ""
     text = at if isinstance(at, str | int) else json.dumps(at, default=str)
-    return f"{'/'.join(named)}@{text}"[:_LENGTH]
+    return (f"{'/'.join(named)}@{text}" if named else str(text))[:_LENGTH]
 
 
 def _moment(at: float | None) -> datetime | None:

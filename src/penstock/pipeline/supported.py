@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from penstock.analysis.declarations import declaration_checks, raise_all
 from penstock.analysis.written import writing_checks
-from penstock.catalog.model import Catalog, Table
+from penstock.catalog.model import PASSED, Catalog, Table, View
 from penstock.catalog.properties import CONNECTOR
 from penstock.circuit.demands import demand_checks
-from penstock.errors import DataError, Diagnostic, UnsupportedError
+from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
 from penstock.outputs.connectors import output_checks
 from penstock.outputs.sink import is_sink
+from penstock.pipeline.reads import read_by
 from penstock.plan.expressions import plan_reads_clock
 from penstock.sources.api import check_source
+from penstock.steps.intake.forgetting import forgets
 from penstock.steps.log import history_span
 
 
@@ -68,6 +70,33 @@ def follows_clock(catalog: Catalog) -> bool:
 def check_promises(catalog: Catalog) -> None:
     """Refuse what is promised about columns and state but cannot hold; one error with all that is found."""
     raise_all([*declaration_checks(catalog), *demand_checks(catalog)])
+
+
+def check_content(catalog: Catalog, name: str) -> None:
+    """SqlError for a view whose content cannot be told: neither it nor what it is made of is kept."""
+    view = catalog.views[name.lower()]
+    table = next((table for table in _made_of(catalog, view) if _keeps_nothing(table)), None)
+    if table is None:
+        return
+    kind = "stream" if table.stream else "table"
+    message = f"the content of view {view.name} cannot be told at the end: {kind} {table.name} keeps no history"
+    hint = f"make {view.name} MATERIALIZED; or leave out 'history' = 'none'"
+    raise SqlError(Diagnostic("NO_HISTORY", message, view.span, hint=hint), view.source)
+
+
+def _keeps_nothing(table: Table) -> bool:
+    return table.history.lower() == "none" and (not table.key or forgets(table))
+
+
+def _made_of(catalog: Catalog, view: View) -> Iterator[Table]:
+    """The tables whose rows are read where the content of a view is asked for."""
+    if view.kind in ("materialized", PASSED) or view.lateness or view.plan is None:
+        return
+    for name in sorted(read_by(view)):
+        if name in catalog.tables:
+            yield catalog.tables[name]
+        elif name in catalog.views and name != view.name.lower():
+            yield from _made_of(catalog, catalog.views[name])
 
 
 def _check_table(table: Table, catalog: Catalog) -> None:

@@ -10,7 +10,7 @@ point of the group `penstock.sources` (`installed`).
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
@@ -90,6 +90,14 @@ class Noting(Protocol):
         """
 
 
+@runtime_checkable
+class Remarking(Protocol):
+    """A source that may have something to say when a run begins to follow it."""
+
+    def remark(self) -> str:
+        """The words for what somebody may not expect of it, without secrets; empty if there is nothing."""
+
+
 class Output(Protocol):
     """Takes the changes of views, step by step; writing the same step again changes nothing.
 
@@ -151,6 +159,17 @@ def _of_earlier(found: Diagnostic, table: Table) -> Diagnostic:
     return replace(
         found, message=f"'{START_AFTER}' of table {table.name}: {found.message}", span=found.span or table.span
     )
+
+
+def sources_of(table: Table) -> Iterator[Table]:
+    """A table with a connector as each of its sources sees it, its own first; properties may be wrong yet."""
+    found: Table | None = table
+    while found is not None:
+        yield found
+        try:
+            found = earlier(found, _metadata_of)
+        except SqlError:  # said by the check of its own
+            return
 
 
 def _metadata_of(table: Table) -> tuple[str, ...]:

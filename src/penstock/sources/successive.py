@@ -167,6 +167,11 @@ class SuccessiveSource:
         """True while the source that is being read does not answer."""
         return is_awaited(self.sources[self._at])
 
+    def remark(self) -> str:
+        """The remarks of those that are not read to their end."""
+        found = (getattr(source, "remark", str)() for source in self.sources[self._at :])
+        return "; ".join(text for text in found if text)
+
     def trouble(self) -> str:
         """The error of the source that is being read."""
         source = self.sources[self._at]

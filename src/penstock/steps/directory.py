@@ -17,6 +17,8 @@ from pathlib import Path
 from penstock.errors import DataError, Diagnostic
 
 _LOCK, _ID = "lock", "id"
+_OWN = (_LOCK, _ID, "program.json", "log/steps")
+_NOBODYS = ("lost+found", "socket")  # the latter is there while somebody runs, or was when they ended
 
 
 @dataclass
@@ -45,6 +47,21 @@ class DirectoryLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def check_own(path: Path) -> None:
+    """DataError for a folder with files of somebody else's: what a pipeline keeps would lie among them.
+
+    Names that begin with a dot, what a file system puts into its root, and the socket of a run are nobody's.
+    """
+    if not path.is_dir() or any((path / name).exists() for name in _OWN):
+        return
+    found = sorted(item.name for item in path.iterdir() if not item.name.startswith(".") and item.name not in _NOBODYS)
+    if found:
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        message = f"{path} is not the directory of a pipeline, and not empty: {found[0]}{more}"
+        hint = f"name a folder of the pipeline's own, such as {path / 'state'}; it is made if there is none"
+        raise DataError(Diagnostic("FOREIGN_DIRECTORY", message, hint=hint))
 
 
 def lock_holder(path: Path) -> str | None:

@@ -93,6 +93,17 @@ class StateOfOtherCode(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SourceRemark(Event):
+    """Something about the source of a table that is no error, and that somebody may not expect; said at its start."""
+
+    table: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"table {self.table}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnsAdded(Event):
     """Rows of a table's source have columns that it lacked, and it has them now, with their types."""
 

@@ -16,6 +16,7 @@ from penstock.steps.events import (
     QueriesEnded,
     RunFinished,
     RunStarted,
+    SourceRemark,
     StateNotKept,
     StateOfOtherCode,
     StepDone,
@@ -50,6 +51,8 @@ class EventLog:
                 self._line("output failed", _WARNING, found)
             case ColumnsAdded():
                 self._line("columns added", _INFO, {"table": event.table, "columns": dict(event.columns)})
+            case SourceRemark():
+                self._line("source remark", _WARNING, {"table": event.table, "message": event.message})
             case QueriesEnded():
                 self._line("queries ended", _INFO, {"queries": dict(event.queries)})
             case StateNotKept():

@@ -79,7 +79,7 @@ def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
     from penstock.cli.rejected import RejectionReport
     from penstock.outputs.connectors import outlets_of
     from penstock.outputs.ownership import claim
-    from penstock.pipeline.supported import check_followed
+    from penstock.pipeline.supported import check_content, check_followed
 
     _changed(source, values)
     measured = Measurements(values["profile_json"], watch.tell, table=values["profile"])
@@ -106,6 +106,8 @@ def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
         elsewhere = bool(declared) and not (values["views"] or values["output"])
         if values["output"] is None and not elsewhere:
             refuse_several(views, values["style"])
+        for view in views if values["final"] else ():
+            check_content(interpreter.pipeline.catalog, view)
         if not statements:
             check_followed(interpreter.pipeline.catalog, once=values["once"])
         if values["output"] is not None:

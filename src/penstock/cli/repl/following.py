@@ -16,6 +16,7 @@ from penstock.steps.events import (
     QueriesEnded,
     RunFinished,
     RunStarted,
+    SourceRemark,
     StateNotKept,
     StateOfOtherCode,
 )
@@ -120,7 +121,7 @@ def told(event: Event) -> None:
             note(f"{event.steps:,} step{'' if event.steps == 1 else 's'}, {event.rows:,} rows{rejected}")
         case StateNotKept(message=message):
             note(message)
-        case ColumnsAdded() | OutputAtLeastOnce() | QueriesEnded() | StateOfOtherCode():
+        case ColumnsAdded() | OutputAtLeastOnce() | QueriesEnded() | SourceRemark() | StateOfOtherCode():
             note(str(event))
         case OutputFailed():
             note(f"{event.output} has not taken step {event.step}: {event.message}")

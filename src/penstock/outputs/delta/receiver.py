@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.errors import first_line
 from penstock.outputs.accepting import key_of
 from penstock.outputs.declared import replaces_others
 from penstock.outputs.forms import Form
@@ -22,6 +21,7 @@ from penstock.outputs.lake.rows import Keyed, added, keyed
 from penstock.outputs.receiver import Owner, in_use, refused, unreachable
 from penstock.outputs.sink import Sink
 from penstock.sources.delta.declared import PATH
+from penstock.sources.delta.reasons import reason
 from penstock.sources.packages import package
 from penstock.steps.change import Change
 
@@ -54,7 +54,7 @@ class DeltaReceiver:
     @property
     def where(self) -> str:
         """The table as messages name it."""
-        return f"the Delta table {self.path}"
+        return f"{self.sink.what}: the Delta table {self.path}"
 
     def taken(self) -> int:
         """The step that the table's log has of this output; DataError if it is that of a copy of the directory."""
@@ -168,6 +168,6 @@ def told(library: Any, where: str) -> Iterator[None]:
     try:
         yield
     except (exceptions.CommitFailedError, OSError) as error:
-        raise unreachable(where, first_line(error)) from error
+        raise unreachable(where, reason(error)) from error
     except (exceptions.DeltaError, pa.ArrowException, ValueError) as error:
-        raise refused(where, first_line(error)) from error
+        raise refused(where, reason(error)) from error

@@ -8,6 +8,7 @@ more than at least once is asked for, the number is committed behind the message
 | --- | --- |
 | `declared` | its properties |
 | `writing` | a step's change as messages, with keys that keep their order |
+| `claims` | whose a topic is |
 | `receiver` | a step as one transaction, or as messages and then its number |
 | `upsert` | the connector upsert-kafka |
 """
@@ -16,7 +17,16 @@ from __future__ import annotations
 
 from penstock.errors import Diagnostic, SqlError
 from penstock.outputs.forms import Form
-from penstock.outputs.kafka.declared import DELIVERY, FORMAT, PROPERTIES, TOPIC, is_transactional, style_of
+from penstock.outputs.kafka.declared import (
+    DELIVERY,
+    FORMAT,
+    PROPERTIES,
+    SHARED,
+    TOPIC,
+    is_shared,
+    is_transactional,
+    style_of,
+)
 from penstock.outputs.kafka.receiver import TopicReceiver, opened
 from penstock.outputs.receiver import Owner
 from penstock.outputs.sink import Sink
@@ -37,6 +47,10 @@ def check_sink(sink: Sink, form: Form) -> None:
     if style_of(sink) != "json" and form is not Form.CHANGELOG:
         message = f"{sink.what}: '{FORMAT.name}' = '{style_of(sink)}' is a changelog, and the form is {str(form)!r}"
         raise SqlError(Diagnostic("BAD_PROPERTY", message, sink.span, hint="add 'form' = 'changelog'"), sink.source)
+    if is_shared(sink) and form is not Form.APPEND:
+        message = f"{sink.what}: '{SHARED.name}' is for rows that are only added, and the form is {str(form)!r}"
+        hint = "what is said of a key, or taken back, is one pipeline's to say: give each a topic of its own"
+        raise SqlError(Diagnostic("BAD_PROPERTY", message, sink.span, hint=hint), sink.source)
 
 
 def target_of(sink: Sink) -> str:

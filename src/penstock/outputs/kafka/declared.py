@@ -28,12 +28,23 @@ DELIVERY = Property(
     _ONCE,
     (_ONCE, _AT_LEAST),
 )
-PROPERTIES = (TOPIC, SERVERS, PASSED_ON, FORMAT, VALUE_FORMAT, KEY_FORMAT, DELIVERY)
+SHARED = Property(
+    "shared",
+    "Whether other pipelines may write into the topic too. All of them have to say so, and to add rows only.",
+    "false",
+    ("true", "false"),
+)
+PROPERTIES = (TOPIC, SERVERS, PASSED_ON, FORMAT, VALUE_FORMAT, KEY_FORMAT, DELIVERY, SHARED)
 
 
 def style_of(sink: Sink) -> str:
     """The name of the format."""
     return VALUE_FORMAT.value(sink) or FORMAT.value(sink)
+
+
+def is_shared(sink: Sink) -> bool:
+    """True if other pipelines may write into the topic too."""
+    return SHARED.value(sink) == "true"
 
 
 def is_transactional(sink: Sink) -> bool:

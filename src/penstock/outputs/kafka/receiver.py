@@ -2,8 +2,9 @@
 
 Without transactions the number follows the messages, once the broker has all of them: at least once.
 
-The group and the transactional id are named by topic and output, so that a second process is seen: the group says whose
-the output is, and who begins transactions under the id ends those of whoever had it before.
+The group is named by topic and output, and says whose the output is; another says whose the topic is (`claims`). The
+transactional id is named by the topic, or by topic and output where several share it; who begins transactions under the
+id ends those of whoever had it before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from penstock.failpoints import reach
 from penstock.outputs.accepting import key_of, places_of
 from penstock.outputs.declared import replaces_others, timeout_of
 from penstock.outputs.forms import Form
-from penstock.outputs.kafka.declared import TOPIC, is_transactional, style_of
+from penstock.outputs.kafka.claims import Claim, group_of
+from penstock.outputs.kafka.declared import TOPIC, is_shared, is_transactional, style_of
 from penstock.outputs.kafka.writing import Writing, Written
 from penstock.outputs.receiver import Owner, in_use, refused, unreachable
 from penstock.outputs.sink import Sink
@@ -44,6 +46,7 @@ class TopicReceiver:
     topic: str
     producer: Any
     group: Any
+    claim: Claim
     last: int
     where: str
     is_transactional: bool = True
@@ -57,6 +60,8 @@ class TopicReceiver:
         """Write a step and its number."""
         self._failed.clear()
         with told(self.client, self.where):
+            if self.claim.is_old:
+                _once_ready(self.claim.make)
             if self.is_transactional:
                 self._take_at_once(change)
             else:
@@ -76,8 +81,10 @@ class TopicReceiver:
     def _take_loosely(self, change: Change) -> None:
         """The messages, and once all have arrived the number; those that have not are not sent behind others later.
 
-        No transaction tells that another process writes, so the number of the step before is asked for.
+        No transaction tells that another process writes, so whose the topic is, and the number of the step before, are
+        asked for.
         """
+        self.claim.check()
         _step(self.group, self.topic, self.owner, self.where)
         try:
             self._write(change)
@@ -133,6 +140,7 @@ class TopicReceiver:
         """Let the clients go."""
         self.producer.purge()
         self.group.close()
+        self.claim.close()
 
 
 def opened(sink: Sink, form: Form, owner: Owner) -> TopicReceiver:
@@ -141,20 +149,25 @@ def opened(sink: Sink, form: Form, owner: Owner) -> TopicReceiver:
     name = f"penstock/{topic}/{sink.name}"
     where = f"topic {topic} at {servers_of(sink.properties)}"
     transactional = is_transactional(sink)
-    group = client.consumer(lambda _error: None, group=name)
+    group, replaces, shared = client.consumer(lambda _error: None, group=name), replaces_others(sink), is_shared(sink)
+    claim = Claim(client, topic, owner, sink.name, where, shared, _ASKING)
     try:
         with told(client, where):
             _check_topic(group, topic, where)
-            last = _once_ready(lambda: _claimed(group, topic, owner, where, replaces=replaces_others(sink)))
-            producer = client.producer(name if transactional else None)
+            if not replaces:
+                _once_ready(claim.check)
+            last = _once_ready(lambda: _claimed(group, topic, owner, where, replaces=replaces))
+            producer = client.producer((name if shared else group_of(topic)) if transactional else None)
             if transactional:
                 _once_ready(lambda: producer.init_transactions(_ASKING))
+            _once_ready(lambda: claim.make(replaces=replaces))
             last = last if last is None else _once_ready(lambda: _step(group, topic, owner, where))
         key = places_of(sink, key_of(sink)) if form is Form.UPSERT or sink.keys or sink.key else ()
         writing = Writing([item.name for item in sink.columns], form, key, debezium=style_of(sink) != "json")
-        return TopicReceiver(writing, owner, client, topic, producer, group, last or 0, where, transactional)
+        return TopicReceiver(writing, owner, client, topic, producer, group, claim, last or 0, where, transactional)
     except BaseException:
         group.close()
+        claim.close()
         raise
 
 

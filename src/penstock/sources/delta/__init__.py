@@ -6,6 +6,7 @@
 | --- | --- |
 | `declared` | what a table may say of it |
 | `log` | the actions of one version, from the table's log |
+| `reasons` | why a table cannot be reached |
 | `table` | versions, contents and changes as `lake` wants them |
 """
 

@@ -17,6 +17,7 @@ from penstock.catalog.model import Table
 from penstock.catalog.reserved import OPERATION
 from penstock.errors import DataError, Diagnostic, UnsupportedError
 from penstock.sources.delta.log import DELETION_VECTORS, Action, actions_of, log_path
+from penstock.sources.delta.reasons import OF_STORES, reason
 from penstock.sources.formats.columns import check_names
 from penstock.sources.lake.api import GoneError, Part, UnreadableError, VersionChange
 from penstock.sources.packages import package
@@ -139,15 +140,25 @@ def _operations(kinds: Any) -> Any:
     return pc.if_else(goes, DELETE, INSERT)
 
 
+def _found(library: Any, table: Table, path: str) -> Any:
+    """The table of the library; DataError if there is none, or if the store does not let it be seen."""
+    try:
+        if library.DeltaTable.is_deltatable(path):
+            return library.DeltaTable(path)
+    except (OSError, library.exceptions.DeltaError) as error:
+        message = f"table {table.name}: the Delta table {path} cannot be reached: {reason(error)}"
+        hint = OF_STORES if "://" in path else "see that all files of its log are there, and may be read"
+        raise DataError(Diagnostic("CANNOT_READ", message, table.span, hint=hint)) from error
+    message = f"table {table.name}: there is no Delta table at {path}"
+    raise DataError(Diagnostic("NO_SUCH_FOLDER", message, table.span, hint="correct 'path', or create the table"))
+
+
 def delta_table(table: Table, path: str, *, ignore_unknown: bool) -> DeltaLake:
     """The table at a path; DataError if there is none, or if it has no column of the table."""
     library = package("deltalake", "the connector delta", "lake")
     handlers = package("deltalake.fs", "the connector delta", "lake")
     path = path.removeprefix("file://").rstrip("/")
-    if not library.DeltaTable.is_deltatable(path):
-        message = f"table {table.name}: there is no Delta table at {path}"
-        raise DataError(Diagnostic("NO_SUCH_FOLDER", message, table.span, hint="correct 'path', or create the table"))
-    found = library.DeltaTable(path)
+    found = _found(library, table, path)
     if found.metadata().configuration.get("delta.columnMapping.mode", "none") != "none":
         message = f"table {table.name}: the columns of the Delta table {path} have other names in its files"
         hint = "set delta.columnMapping.mode to none"

@@ -36,13 +36,12 @@ __all__ = ["PROPERTIES", "open_source"]
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> RecordSource:  # noqa: ARG001
     """The source that a table's properties describe; SqlError if they do not, DataError if there is no such folder."""
     from penstock.sources.files.folder import Folder  # noqa: PLC0415 - takes long to import, which `check` need not wait for
-    from penstock.sources.files.listing import check_there, listing_of  # noqa: PLC0415 - takes long to import, which `check` need not wait for
+    from penstock.sources.files.listing import check_there, listing_of_table  # noqa: PLC0415 - takes long to import, which `check` need not wait for
     from penstock.sources.reading import RecordSource  # noqa: PLC0415 - takes long to import, which `check` need not wait for
 
     check_properties(table, PROPERTIES)
     style = FORMAT.value(table)
-    path = declared.PATH.value(table).removeprefix("file://")
-    listing = listing_of(path, style, declared.PATTERN.value(table))
+    listing = listing_of_table(table)
     check_there(table, listing)
     folder = Folder(
         table.name,

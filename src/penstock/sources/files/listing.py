@@ -8,14 +8,16 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import translate
+from fnmatch import fnmatchcase, translate
 from pathlib import Path
 from stat import S_ISREG
 
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
+from penstock.sources.files import declared
+from penstock.sources.formats.declared import FORMAT
 from penstock.sources.formats.names import usual_names
 
 _UNFINISHED = (".tmp", ".crc", ".part", ".crdownload")
@@ -55,13 +57,34 @@ class Listing:
             return
         for entry in entries:
             is_folder = entry.is_dir(follow_symlinks=False)
-            names_column = is_folder and "=" in entry.name and not entry.name.startswith(".")
-            if not names_column and (entry.name.startswith((".", "_")) or entry.name.endswith(_UNFINISHED)):
+            if _is_passed_over(entry.name, is_folder=is_folder):
                 continue
             if is_folder:
                 yield from self._within(folder / entry.name, f"{prefix}{entry.name}/")
             elif self.wanted(prefix + entry.name):
                 yield folder / entry.name
+
+    @property
+    def base(self) -> Path:
+        """The folder below which all files lie, or the one file; with all links followed."""
+        parts = Path(os.path.abspath(self.path)).parts  # noqa: PTH100 - a link in front of `..` is followed below
+        fixed = next((place for place, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+        return Path(os.path.realpath(Path(*parts[:fixed])))
+
+    def would_read(self, path: Path) -> bool:
+        """True if a file is read once it has this path, whether there is one now or not."""
+        found = Path(os.path.realpath(path))
+        if not found.is_relative_to(self.base):
+            return False
+        within = found.relative_to(self.base).parts
+        if glob.has_magic(self.path):
+            parts = Path(os.path.abspath(self.path)).parts  # noqa: PTH100 - as above
+            first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
+            return _is_matched(parts[first:], within) and (not self.chosen or self.wanted(found.name))
+        if not within or self.base.is_file():
+            return not within
+        passed = any(_is_passed_over(part, is_folder=True) for part in within[:-1])
+        return not passed and not _is_passed_over(within[-1], is_folder=False) and self.wanted("/".join(within))
 
     @staticmethod
     def status(path: Path) -> os.stat_result | None:
@@ -82,6 +105,32 @@ class Listing:
         for entry in entries:
             if entry.inode() == inode[1] and entry.name != path.name:
                 yield path.parent / entry.name
+
+
+def _is_passed_over(name: str, *, is_folder: bool) -> bool:
+    """True for somebody's work in progress; not for a folder that is named by a column."""
+    names_column = is_folder and "=" in name and not name.startswith(".")
+    return not names_column and (name.startswith((".", "_")) or name.endswith(_UNFINISHED))
+
+
+def _is_matched(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """True if the parts of a path are those of a glob pattern, in which `**` is any number of folders."""
+    if not pattern:
+        return not parts
+    first, *rest = pattern
+    if first == "**" and _is_matched(rest, parts):
+        return True
+    if not parts or (parts[0].startswith(".") and not first.startswith(".")):
+        return False
+    if first == "**":
+        return _is_matched(pattern, parts[1:])
+    return fnmatchcase(parts[0], first) and _is_matched(rest, parts[1:])
+
+
+def listing_of_table(table: Table) -> Listing:
+    """The files that the properties of a table with the connector files mean."""
+    path = declared.PATH.value(table).removeprefix("file://")
+    return listing_of(path, FORMAT.value(table), declared.PATTERN.value(table))
 
 
 def listing_of(path: str, style: str, pattern: str) -> Listing:

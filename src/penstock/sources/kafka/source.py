@@ -31,6 +31,7 @@ from penstock.steps.rows.partitioned import Partitioned
 from penstock.steps.rows.rejected import Rejections
 
 _PIECE = 10_000
+_SHOWN = 20  # topics that are named where none is meant
 _NOT_ALL = "not all of its messages have come"
 _GROUP = f"{declared.PASSED}group.id"
 
@@ -294,6 +295,18 @@ class KafkaSource:
         lags = [self.lag(partition) for partition in list(self._at)]
         age = None if self._consuming.newest is None else max(0.0, time.time() - self._consuming.newest)
         return Lag(sum(lags), None, sum(map(bool, lags)), age if any(lags) or age is None else 0.0)
+
+    def remark(self) -> str:
+        """That no topic is there whose messages would come."""
+        pattern = self.table.properties.get(declared.PATTERN.name)
+        if pattern is None or self._found:
+            return ""
+        known = sorted(name for name in self._topics.metadata().topics if not name.startswith("__"))
+        there = f"; the topics there are {', '.join(known[:_SHOWN])}" if known else ""
+        return (
+            f"'{declared.PATTERN.name}' = '{pattern}' matches no topic at {self.client.servers} now{there}; it is "
+            f"looked for again every {declared.DISCOVERY.value(self.table)}"
+        )
 
     def trouble(self) -> str:
         """The error for which nothing comes now."""

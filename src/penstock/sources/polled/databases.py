@@ -16,7 +16,7 @@ import duckdb
 from penstock.catalog.model import Table
 from penstock.errors import first_line
 from penstock.sources.looks import AwayError, RefusedError
-from penstock.sources.polled.declared import COLUMN, QUERY, TABLE, USER
+from penstock.sources.polled.declared import COLUMN, QUERY, TABLE, URL, USER
 from penstock.sources.postgres.connection import database_of, driver, quoted
 from penstock.sources.properties import Declared
 from penstock.sources.secrets import expanded
@@ -158,8 +158,7 @@ class Postgres:
 
     def __post_init__(self) -> None:
         """DataError for an address that is none, or a secret that is not there."""
-        given = {**self.declared.properties, "connection": self.declared.properties["url"]}
-        found, user = database_of(given, self.what), USER.value(self.declared)
+        found, user = database_of(self.declared.properties, self.what, named=URL.name), USER.value(self.declared)
         if user:
             found = replace(found, parameters={"user": expanded(user, f"{self.what}: 'user'"), **found.parameters})
         self._database = found

@@ -102,21 +102,25 @@ class Database:
         return masked(" ".join(text.split()), self.secrets)
 
 
-def database_of(properties: Mapping[str, str], what: str, *, opens: bool = True) -> Database:
+def database_of(
+    properties: Mapping[str, str], what: str, *, opens: bool = True, named: str = CONNECTION.name
+) -> Database:
     """The database that properties name; DataError if they name none, or a secret is missing.
 
-    Without `opens` secrets stay as they are written: it is named only, by them where they are all that is known.
+    `named` is the property that has the address. Without `opens` secrets stay as they are written: it is named only,
+    by them where they are all that is known.
     """
     psycopg = driver()
-    text, password = properties.get(CONNECTION.name, ""), properties.get(PASSWORD.name, "")
-    given = expanded(text, f"{what}: '{CONNECTION.name}'") if opens else text
+    text, password = properties.get(named, ""), properties.get(PASSWORD.name, "")
+    given = expanded(text, f"{what}: '{named}'") if opens else text
     try:
         found: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(given)
     except psycopg.Error:
-        if not opens and (named := secrets_in(text)):
-            return Database(", ".join(named), {})
-        message = f"{what}: 'connection' is not what libpq takes"
-        hint = "postgresql://user@host:5432/database, or host=… dbname=… user=…"
+        if not opens and (hidden := secrets_in(text)):
+            return Database(", ".join(hidden), {})
+        message = f"{what}: '{named}' is not what libpq takes"
+        hint = "postgresql://user@host:5432/database"
+        hint += ", or host=… dbname=… user=…" if named == CONNECTION.name else ""
         raise DataError(Diagnostic("BAD_CONNECTION", message, hint=hint)) from None
     if password:
         found["password"] = expanded(password, f"{what}: '{PASSWORD.name}'") if opens else password

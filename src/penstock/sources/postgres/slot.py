@@ -14,6 +14,7 @@ from penstock.sources.postgres.declared import EXISTING, publication_of, slot_of
 from penstock.sources.postgres.messages import lsn_number, lsn_text
 
 _LOCK = 0x70656E74
+_OLDEST = 130_000  # which tells how a slot is lost
 _FOUND = "SELECT confirmed_flush_lsn::text, COALESCE(wal_status, '') FROM pg_replication_slots WHERE slot_name = %s"
 _IDENTITY = """
 SELECT c.relreplident::text, array(
@@ -42,6 +43,11 @@ class Slot:
 
     def check(self, connection: Any) -> int:
         """The table's number, published and with a fitting identity, and the slot locked; DataError if not."""
+        if connection.info.server_version < _OLDEST:
+            version = connection.info.server_version // 10_000
+            message = f"{self.database.where} is PostgreSQL {version}, and tables are followed from 13 on"
+            hint = "'connector' = 'sql' reads a table of any version by a column that grows"
+            raise self.error(code="NO_LOGICAL_DECODING", message=message, hint=hint)
         row = connection.execute("SELECT to_regclass(%s)::oid", (self.source.quoted(),)).fetchone()
         if row[0] is None:
             message = f"there is no table {self.source} at {self.database.where}"
