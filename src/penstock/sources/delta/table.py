@@ -17,10 +17,9 @@ from penstock.catalog.model import Table
 from penstock.catalog.reserved import OPERATION
 from penstock.errors import DataError, Diagnostic, UnsupportedError
 from penstock.sources.delta.log import DELETION_VECTORS, Action, actions_of, log_path
-from penstock.sources.formats.columns import check_names
 from penstock.sources.lake.api import GoneError, Part, UnreadableError, VersionChange
+from penstock.sources.lake.columns import LakeColumns
 from penstock.sources.packages import package
-from penstock.sources.transport import BrokenStreamError
 from penstock.steps.rows.batch import DELETE, INSERT
 
 _CHANGE_TYPE = "_change_type"
@@ -34,7 +33,7 @@ class DeltaLake:
     path: str
     files: Any
     library: Any
-    names: Sequence[str]
+    columns: LakeColumns
 
     def latest(self) -> int | None:
         """The newest version."""
@@ -65,7 +64,7 @@ class DeltaLake:
         if pa.table(table.deletion_vectors()).num_rows:
             message = f"version {version} marks rows of files as deleted (deletion vectors), which cannot be read"
             raise UnreadableError(message, DELETION_VECTORS)
-        types = _types(table)
+        types = self._read_types(table)
         rows = pa.table(table.get_add_actions(flatten=True)).to_pylist()
         actions = [Action("add", row["path"], _typed_partition(row)) for row in rows]
         return [self._part(action, types) for action in sorted(actions, key=lambda action: action.path)]
@@ -81,16 +80,21 @@ class DeltaLake:
         """The files that a version adds and removes, or in which it says what it changes."""
         with self.files.open_input_stream(log_path(version)) as file:
             actions = actions_of(file.read(), version)
-        types = _types(self._at(version)) if actions else {}
+        types = self._read_types(self._at(version)) if actions else {}
         exact = all(action.kind == "cdc" for action in actions)
         return VersionChange([self._part(action, types) for action in actions], exact)
+
+    def _read_types(self, table: Any) -> dict[str, pa.DataType]:
+        """The columns of a version that are read, and their types."""
+        types = _types(table)
+        return {name: types[name] for name in self.columns.read(types)}
 
     def _part(self, action: Action, types: Mapping[str, pa.DataType]) -> Part:
         path = unquote(action.path)
         if "://" in path or path.startswith(("/", "file:")) or ".." in path.split("/"):
             message = f"the file {path[:200]} lies outside of the table's folder"
             raise UnreadableError(message, "a copy of the table (a deep clone) has its files within")
-        read = partial(_rows, self.files, path, action, {name: types[name] for name in self.names if name in types})
+        read = partial(_rows, self.files, path, action, types)
         return Part(f"{self.path}/{path}", read, _OPERATIONS[action.kind])
 
     def describe(self) -> str:
@@ -139,7 +143,7 @@ def _operations(kinds: Any) -> Any:
     return pc.if_else(goes, DELETE, INSERT)
 
 
-def delta_table(table: Table, path: str, *, ignore_unknown: bool) -> DeltaLake:
+def delta_table(table: Table, path: str) -> DeltaLake:
     """The table at a path; DataError if there is none, or if it has no column of the table."""
     library = package("deltalake", "the connector delta", "lake")
     handlers = package("deltalake.fs", "the connector delta", "lake")
@@ -152,9 +156,6 @@ def delta_table(table: Table, path: str, *, ignore_unknown: bool) -> DeltaLake:
         message = f"table {table.name}: the columns of the Delta table {path} have other names in its files"
         hint = "set delta.columnMapping.mode to none"
         raise UnsupportedError(Diagnostic("LAKE_CANNOT_READ", message, table.span, hint=hint))
-    try:
-        names = check_names(table, _types(found), ignore_unknown=ignore_unknown)
-    except BrokenStreamError as error:
-        message = f"table {table.name}, the Delta table {path}: {error}"
-        raise DataError(Diagnostic("UNKNOWN_COLUMN", message, table.span)) from None
-    return DeltaLake(path, pa_fs.PyFileSystem(handlers.DeltaStorageHandler(path)), library, names)
+    columns = LakeColumns(table, f"the Delta table {path}")
+    columns.read(_types(found))  # what does not go is said at the start, as far as it is there
+    return DeltaLake(path, pa_fs.PyFileSystem(handlers.DeltaStorageHandler(path)), library, columns)
