@@ -25,12 +25,14 @@ def rows(*ids, v=None, **more):
 class Delta:
     """A Delta table that evolves."""
 
-    def __init__(self, folder, feed=False):
-        self.path, self.feed = str(folder / "lake"), feed
+    configuration = None
+
+    def __init__(self, folder):
+        self.path = str(folder / "lake")
         self.said = f"'connector' = 'delta', 'path' = '{self.path}'"
 
     def append(self, data):
-        write_deltalake(self.path, data, mode="append", schema_mode="merge", configuration=FEED if self.feed else None)
+        write_deltalake(self.path, data, mode="append", schema_mode="merge", configuration=self.configuration)
 
     def delete(self, ids):
         DeltaTable(self.path).delete(f"id IN ({', '.join(map(str, ids))})")
@@ -45,8 +47,7 @@ class Delta:
 class Fed(Delta):
     """The same with its change feed."""
 
-    def __init__(self, folder):
-        super().__init__(folder, feed=True)
+    configuration = FEED
 
 
 class Iceberg:
