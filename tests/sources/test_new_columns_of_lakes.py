@@ -196,3 +196,20 @@ def test_a_name_that_no_column_can_have_ends_the_run(lake, tmp_path):
     lake.append(rows(1, __weight=5))
     with pytest.raises(DataError, match="a column cannot be named __weight"):
         Run(lake, tmp_path).on()
+
+
+@pytest.mark.parametrize(("unknown", "columns"), [("add", "id BIGINT"), ("ignore", "id BIGINT, z BIGINT")])
+@pytest.mark.parametrize("configuration", [None, FEED])
+def test_rows_go_with_a_column_that_their_table_has_no_more(tmp_path, unknown, columns, configuration):
+    path = str(tmp_path / "lake")
+    write_deltalake(path, pa.table({"id": [1, 2], "z": [5, 6]}), configuration=configuration)
+    said = f"'connector' = 'delta', 'path' = '{path}', 'unknown_columns' = '{unknown}'"
+    text = f"SET engine = 'native'; CREATE TABLE t ({columns}) WITH ({said}); CREATE VIEW n AS SELECT SUM(z) FROM t;"
+    text = text if unknown == "ignore" else text.replace("SUM(z)", "SUM(id)")
+    with Pipeline(text) as pipeline:
+        pipeline.run(once=True)
+        assert sorted(pipeline.query("SELECT * FROM t").rows) == [(1, 5), (2, 6)]
+        write_deltalake(path, pa.table({"id": [1, 3]}), mode="overwrite", schema_mode="overwrite")
+        pipeline.run(once=True)
+        assert sorted(pipeline.query("SELECT * FROM t").rows) == [(1, None), (3, None)]
+        assert pipeline.query("SELECT * FROM error_view").rows == []

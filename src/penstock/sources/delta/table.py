@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import OPERATION
 from penstock.errors import DataError, Diagnostic, UnsupportedError
-from penstock.sources.delta.log import DELETION_VECTORS, Action, actions_of, log_path
+from penstock.sources.delta.log import DELETION_VECTORS, Action, actions_of, log_path, says_columns
 from penstock.sources.lake.api import GoneError, Part, UnreadableError, VersionChange
 from penstock.sources.lake.columns import LakeColumns
 from penstock.sources.packages import package
@@ -79,8 +79,12 @@ class DeltaLake:
     def change(self, version: int) -> VersionChange:
         """The files that a version adds and removes, or in which it says what it changes."""
         with self.files.open_input_stream(log_path(version)) as file:
-            actions = actions_of(file.read(), version)
+            text = file.read()
+        actions = actions_of(text, version)
         types = self._read_types(self._at(version)) if actions else {}
+        if says_columns(text) and any(action.kind != "add" for action in actions):
+            # Rows that go have the columns that they came with, also those that the table has no more.
+            types = {**self._read_types(self._at(version - 1)), **types}
         exact = all(action.kind == "cdc" for action in actions)
         return VersionChange([self._part(action, types) for action in actions], exact)
 
