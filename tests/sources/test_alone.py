@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.sources.folders import OLD, reader, source, written
+from tests.steps.tables import declared
 
 from penstock.errors import DataError, SqlError
+from penstock.sources.api import check_source
 from penstock.steps.rows.rejected import Rejections
 
 MOMENT = datetime(2023, 11, 14, 22, 13, 20)  # noqa: DTZ001 - points in time are naive
@@ -279,9 +281,10 @@ def test_values_that_mean_nothing_are_refused(tmp_path, name, value, found):
         source(tmp_path, "csv", **{name: value})
 
 
-def test_who_wants_columns_added_where_none_can_be_is_told_how(tmp_path):
+def test_who_wants_columns_added_where_none_can_be_is_told_how():
+    kafka = "'connector' = 'kafka', 'topic' = 'x', 'properties.bootstrap.servers' = 'b:1', 'unknown_columns' = 'add'"
     with pytest.raises(SqlError) as found:
-        source(tmp_path, "avro", unknown_columns="add")
+        check_source(declared(f"CREATE TABLE t (id INT) WITH ({kafka}, 'format' = 'csv')"))
     assert "ALTER TABLE … ADD COLUMN" in found.value.diagnostics[0].hint
 
 

@@ -1,13 +1,13 @@
 """`'unknown_columns' = 'add'`: a table gets the columns that rows of its source have, with the step that has them."""
 
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.sources.folders import source, written
+from tests.sources.folders import written
 from tests.steps.tables import NO_DEFAULTS, declared
 
 import penstock
@@ -183,18 +183,23 @@ def test_columns_of_parquet_keep_their_types(tmp_path):
     run = Run(tmp_path, "parquet")
     at = datetime(2024, 1, 31, 12, tzinfo=UTC)
     found = {"id": [1, 2], "at": [at, None], "day": [date(2024, 1, 31)] * 2, "d": [Decimal("1.50"), Decimal("2.00")]}
-    more = {"parts": [[1, 2], None], "text": ["5", "6"], "none": pa.array([None, None], pa.int32())}
+    more = {
+        "parts": [[1, 2], None],
+        "clock": [time(12, 30), None],
+        "text": ["5", "6"],
+        "none": pa.array([None, None], pa.int32()),
+    }
     pq.write_table(pa.table({**found, **more}), tmp_path / "in" / "1.parquet")
     pq.write_table(pa.table({"id": [3], "__op": ["+"], "__seq": [1], "b": [1]}), tmp_path / "in" / "2.parquet")
     naive = at.replace(tzinfo=None)
     day = date(2024, 1, 31)
     assert [tuple(row[:1]) + tuple(row[2:]) for row in run.on()] == [
-        (1, naive, day, Decimal("1.50"), "[1, 2]", "5"),
-        (2, None, day, Decimal("2.00"), None, "6"),
+        (1, naive, day, Decimal("1.50"), "[1, 2]", "12:30:00", "5"),
+        (2, None, day, Decimal("2.00"), None, None, "6"),
     ]
     assert run.columns == {
         "id": "int", "v": "bigint", "at": "timestamp", "day": "date", "d": "decimal(3,2)", "parts": "string",
-        "text": "string",
+        "clock": "string", "text": "string",
     }  # fmt: skip
     assert "a column cannot be named __seq" in "".join(run.errors)
 
@@ -234,13 +239,47 @@ def test_messages_in_json_tell_of_columns_all_at_once_and_one_by_one():
         assert (new.taken(), rejections.rows) == (found, [])
 
 
+def rows_of_messages(style, said=""):
+    """The maker of rows from messages of a format, and what it finds beyond the columns of the table."""
+    kafka = "'connector' = 'kafka', 'topic' = 'x', 'properties.bootstrap.servers' = 'b:1', 'unknown_columns' = 'add'"
+    table = declared(f"CREATE TABLE t (id INT PRIMARY KEY, v BIGINT) WITH ({kafka}, 'format' = '{style}'{said})")
+    check_source(table)
+    new = NewColumns()
+    readers = lambda table, lenient: RowReader(table, NO_DEFAULTS, lenient=lenient, new=new)  # noqa: E731
+    return rows_of(table, readers, upserts=style == "upsert"), new
+
+
+@pytest.mark.parametrize("style", ["debezium", "debezium-json"])
+def test_rows_within_an_envelope_of_debezium_tell_of_columns(style):
+    rows, new = rows_of_messages(style)
+    changes = [
+        {"op": "c", "before": None, "after": {"id": 1, "v": 2, "who": None, "n": 5}, "source": {"db": "shop"}},
+        {"schema": {}, "payload": {"op": "u", "after": {"id": 1, "v": 2, "n": 1.5, "tags": ["a"]}}},
+        {"op": "d", "before": {"id": 1, "paid": True}, "after": None},
+        {"op": "c", "after": {"id": 2, "__weight": 1}},
+    ]
+    rejections = Rejections(tolerant=True)
+    batch = rows.batch(
+        [Message(json.dumps(change).encode(), offset=at) for at, change in enumerate(changes)], rejections
+    )
+    assert batch.operations == ("+", "+", "-")
+    assert new.taken() == {"n": "DOUBLE", "tags": "STRING", "paid": "BOOLEAN"}
+    assert ["named __weight" in row.metadata for row in rejections.rows] == [True]
+
+
+def test_an_upsert_tells_of_columns_of_its_value():
+    rows, new = rows_of_messages("upsert")
+    messages = [Message(b'{"v": 2, "n": 5}', key=b'{"id": 1}'), Message(None, key=b'{"id": 1}', offset=1)]
+    rejections = Rejections(tolerant=True)
+    assert (rows.batch(messages, rejections).operations, rejections.rows) == (("+", "-"), [])
+    assert new.taken() == {"n": "BIGINT"}
+
+
 def test_formats_that_cannot_have_columns_added_say_so(tmp_path):
-    with pytest.raises(SqlError, match="'unknown_columns' = 'add' is for the format json and csv and parquet"):
-        source(tmp_path, "avro", unknown_columns="add")
     kafka = "'connector' = 'kafka', 'topic' = 'x', 'properties.bootstrap.servers' = 'b:1', 'unknown_columns' = 'add'"
     check_source(declared(f"CREATE TABLE t (id INT) WITH ({kafka})"))
     for style in ("'format' = 'csv'", "'value.format' = 'raw'"):
-        with pytest.raises(SqlError, match="'unknown_columns' = 'add' is for the format json"):
+        with pytest.raises(SqlError, match="'unknown_columns' = 'add' is for the format json and debezium"):
             check_source(declared(f"CREATE TABLE t (id INT) WITH ({kafka}, {style})"))
     with pytest.raises(SqlError, match="'unknown_columns' = 'add' means nothing"):
         check_source(declared("CREATE TABLE t (id INT) WITH ('connector' = 'http', 'unknown_columns' = 'add')"))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from penstock.catalog.model import Table
 from penstock.sources.delta import declared
 from penstock.sources.delta.declared import PROPERTIES
-from penstock.sources.lake.declared import STARTING_VERSION, UNKNOWN_COLUMNS
+from penstock.sources.lake.declared import STARTING_VERSION
 from penstock.sources.properties import check_properties
 
 if TYPE_CHECKING:
@@ -34,5 +34,5 @@ def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> LakeSource: 
     from penstock.sources.lake.opening import lake_source  # noqa: PLC0415 - takes long to import, which `check` need not wait for
 
     check_properties(table, PROPERTIES)
-    lake = delta_table(table, declared.PATH.value(table), ignore_unknown=UNKNOWN_COLUMNS.value(table) == "ignore")
+    lake = delta_table(table, declared.PATH.value(table))
     return lake_source(table, lake, readers, STARTING_VERSION.value(table))

@@ -40,6 +40,11 @@ def actions_of(text: bytes, version: int) -> Sequence[Action]:
     return feed or actions
 
 
+def says_columns(text: bytes) -> bool:
+    """True if a version says which columns the table has from then on."""
+    return any("metaData" in json.loads(line) for line in text.splitlines() if line.strip())
+
+
 def _action(line: Mapping[str, Any], version: int) -> Action | None:
     for kind in ("add", "remove", "cdc"):
         said = line.get(kind)

@@ -16,12 +16,11 @@ import pyarrow.parquet as pq
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import OPERATION
 from penstock.errors import DataError, Diagnostic, UnsupportedError
-from penstock.sources.delta.log import DELETION_VECTORS, Action, actions_of, log_path
+from penstock.sources.delta.log import DELETION_VECTORS, Action, actions_of, log_path, says_columns
 from penstock.sources.delta.reasons import OF_STORES, reason
-from penstock.sources.formats.columns import check_names
 from penstock.sources.lake.api import GoneError, Part, UnreadableError, VersionChange
+from penstock.sources.lake.columns import LakeColumns
 from penstock.sources.packages import package
-from penstock.sources.transport import BrokenStreamError
 from penstock.steps.rows.batch import DELETE, INSERT
 
 _CHANGE_TYPE = "_change_type"
@@ -35,7 +34,7 @@ class DeltaLake:
     path: str
     files: Any
     library: Any
-    names: Sequence[str]
+    columns: LakeColumns
 
     def latest(self) -> int | None:
         """The newest version."""
@@ -66,7 +65,7 @@ class DeltaLake:
         if pa.table(table.deletion_vectors()).num_rows:
             message = f"version {version} marks rows of files as deleted (deletion vectors), which cannot be read"
             raise UnreadableError(message, DELETION_VECTORS)
-        types = _types(table)
+        types = self._read_types(table)
         rows = pa.table(table.get_add_actions(flatten=True)).to_pylist()
         actions = [Action("add", row["path"], _typed_partition(row)) for row in rows]
         return [self._part(action, types) for action in sorted(actions, key=lambda action: action.path)]
@@ -81,17 +80,26 @@ class DeltaLake:
     def change(self, version: int) -> VersionChange:
         """The files that a version adds and removes, or in which it says what it changes."""
         with self.files.open_input_stream(log_path(version)) as file:
-            actions = actions_of(file.read(), version)
-        types = _types(self._at(version)) if actions else {}
+            text = file.read()
+        actions = actions_of(text, version)
+        types = self._read_types(self._at(version)) if actions else {}
+        if says_columns(text) and any(action.kind != "add" for action in actions):
+            # Rows that go have the columns that they came with, also those that the table has no more.
+            types = {**self._read_types(self._at(version - 1)), **types}
         exact = all(action.kind == "cdc" for action in actions)
         return VersionChange([self._part(action, types) for action in actions], exact)
+
+    def _read_types(self, table: Any) -> dict[str, pa.DataType]:
+        """The columns of a version that are read, and their types."""
+        types = _types(table)
+        return {name: types[name] for name in self.columns.read(types)}
 
     def _part(self, action: Action, types: Mapping[str, pa.DataType]) -> Part:
         path = unquote(action.path)
         if "://" in path or path.startswith(("/", "file:")) or ".." in path.split("/"):
             message = f"the file {path[:200]} lies outside of the table's folder"
             raise UnreadableError(message, "a copy of the table (a deep clone) has its files within")
-        read = partial(_rows, self.files, path, action, {name: types[name] for name in self.names if name in types})
+        read = partial(_rows, self.files, path, action, types)
         return Part(f"{self.path}/{path}", read, _OPERATIONS[action.kind])
 
     def describe(self) -> str:
@@ -153,7 +161,7 @@ def _found(library: Any, table: Table, path: str) -> Any:
     raise DataError(Diagnostic("NO_SUCH_FOLDER", message, table.span, hint="correct 'path', or create the table"))
 
 
-def delta_table(table: Table, path: str, *, ignore_unknown: bool) -> DeltaLake:
+def delta_table(table: Table, path: str) -> DeltaLake:
     """The table at a path; DataError if there is none, or if it has no column of the table."""
     library = package("deltalake", "the connector delta", "lake")
     handlers = package("deltalake.fs", "the connector delta", "lake")
@@ -163,9 +171,6 @@ def delta_table(table: Table, path: str, *, ignore_unknown: bool) -> DeltaLake:
         message = f"table {table.name}: the columns of the Delta table {path} have other names in its files"
         hint = "set delta.columnMapping.mode to none"
         raise UnsupportedError(Diagnostic("LAKE_CANNOT_READ", message, table.span, hint=hint))
-    try:
-        names = check_names(table, _types(found), ignore_unknown=ignore_unknown)
-    except BrokenStreamError as error:
-        message = f"table {table.name}, the Delta table {path}: {error}"
-        raise DataError(Diagnostic("UNKNOWN_COLUMN", message, table.span)) from None
-    return DeltaLake(path, pa_fs.PyFileSystem(handlers.DeltaStorageHandler(path)), library, names)
+    columns = LakeColumns(table, f"the Delta table {path}")
+    columns.read(_types(found))  # what does not go is said at the start, as far as it is there
+    return DeltaLake(path, pa_fs.PyFileSystem(handlers.DeltaStorageHandler(path)), library, columns)

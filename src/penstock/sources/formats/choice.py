@@ -25,7 +25,7 @@ def format_of(style: str, table: Table, readers: MakeReader) -> Format:
         return Csv(table, reader, csv_shape(table), ignore_unknown=ignore, adds=bool(lenient.new))
     if style == "avro":
         package("fastavro", "the format avro", "formats")
-        return AvroFiles(table, reader, ignore_unknown=ignore)
+        return AvroFiles(table, reader, ignore_unknown=ignore, adds=bool(lenient.new))
     return Parquet(table, reader, ignore_unknown=ignore, adds=bool(lenient.new))
 
 

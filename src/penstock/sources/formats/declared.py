@@ -23,11 +23,10 @@ UNKNOWN_COLUMNS = Property(
     "unknown_columns",
     "Columns of the input that the table lacks are left out, or the row (of CSV, Parquet, Avro: the file) is rejected, "
     "or the table gets them, as by `ALTER TABLE … ADD COLUMNS`, with the step that first has a value of them "
-    "(`'add'`: of JSON, Parquet, and CSV with a header).",
+    "(`'add'`: of CSV with a header).",
     "ignore",
     ("ignore", "reject", "add"),
     beside="ALTER TABLE … ADD COLUMN gives the table a column more",
-    limited=("add", ("json", "csv", "parquet")),
 )
 EPOCH = Property(
     "epoch",

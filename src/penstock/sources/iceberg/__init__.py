@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from penstock.catalog.model import Table
 from penstock.sources.iceberg.declared import PROPERTIES, check
-from penstock.sources.lake.declared import UNKNOWN_COLUMNS
 from penstock.sources.properties import check_properties
 
 if TYPE_CHECKING:
@@ -32,5 +31,4 @@ def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> LakeSource: 
     from penstock.sources.lake.opening import lake_source  # noqa: PLC0415 - takes long to import, which `check` need not wait for
 
     check_properties(table, PROPERTIES)
-    lake = iceberg_table(table, ignore_unknown=UNKNOWN_COLUMNS.value(table) == "ignore")
-    return lake_source(table, lake, readers, "")
+    return lake_source(table, iceberg_table(table), readers, "")

@@ -14,12 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import Table
-from penstock.errors import DataError, Diagnostic
-from penstock.sources.formats.columns import check_names
 from penstock.sources.iceberg.catalogs import loader
 from penstock.sources.lake.api import GoneError, Part, UnreadableError, VersionChange
+from penstock.sources.lake.columns import LakeColumns
 from penstock.sources.packages import package
-from penstock.sources.transport import BrokenStreamError
 from penstock.steps.rows.batch import DELETE, INSERT
 
 _WHAT = "the connector iceberg"
@@ -29,11 +27,11 @@ _MOVES = "replace"
 
 @dataclass
 class IcebergLake:
-    """The snapshots of one table; `load` gives it as it is now, `names` are the columns that are read."""
+    """The snapshots of one table; `load` gives it as it is now, `columns` says those that are read."""
 
     name: str
     load: Callable[[], Any]
-    names: Sequence[str]
+    columns: LakeColumns
 
     def latest(self) -> int | None:
         """The current snapshot."""
@@ -60,7 +58,8 @@ class IcebergLake:
             message = f"snapshot {version} is not there any more"
             raise GoneError(message)
         tasks = sorted(table.scan(snapshot_id=version).plan_files(), key=lambda task: str(task.file.file_path))
-        return [Part(task.file.file_path, partial(self._rows, table, task)) for task in tasks]
+        names = self._names(table)
+        return [Part(task.file.file_path, partial(self._rows, table, names, task)) for task in tasks]
 
     def change(self, version: int) -> VersionChange:
         """The files that a snapshot adds and removes."""
@@ -72,16 +71,21 @@ class IcebergLake:
         if snapshot.summary is not None and snapshot.summary.operation.value == _MOVES:
             return VersionChange((), exact=True)
         task = package("pyiceberg.table", _WHAT, "lake").FileScanTask
+        names = self._names(table)
         parts = [
-            Part(file.file_path, partial(self._rows, table, task(file)), operation)
+            Part(file.file_path, partial(self._rows, table, names, task(file)), operation)
             for operation, file in _files(table, snapshot)
         ]
         return VersionChange(parts, exact=False)
 
-    def _rows(self, table: Any, task: Any) -> pa.Table:
+    def _names(self, table: Any) -> list[str]:
+        """The columns that are read of a table as it is now: older rows lack those that it has got since."""
+        return self.columns.read(column.name for column in table.schema().fields)
+
+    def _rows(self, table: Any, names: Sequence[str], task: Any) -> pa.Table:
         scan = package("pyiceberg.io.pyarrow", _WHAT, "lake").ArrowScan
         everything = package("pyiceberg.expressions", _WHAT, "lake").AlwaysTrue()
-        schema = table.schema().select(*self.names)
+        schema = table.schema().select(*names)
         return scan(table.metadata, table.io, schema, everything).to_table([task])
 
     def describe(self) -> str:
@@ -107,14 +111,10 @@ def _files(table: Any, snapshot: Any) -> Iterator[tuple[str, Any]]:
             yield operations[entry.status], entry.data_file
 
 
-def iceberg_table(table: Table, *, ignore_unknown: bool) -> IcebergLake:
+def iceberg_table(table: Table) -> IcebergLake:
     """The table that a table's properties name; DataError if there is none, or if it has no column of the table."""
     name = table.properties.get("table") or table.properties["path"]
     load = loader(table.properties, f"table {table.name}", table.span)
-    try:
-        given = [column.name for column in load().schema().fields]
-        names = check_names(table, given, ignore_unknown=ignore_unknown)
-    except BrokenStreamError as error:
-        message = f"table {table.name}, the Iceberg table {name}: {error}"
-        raise DataError(Diagnostic("UNKNOWN_COLUMN", message, table.span)) from None
-    return IcebergLake(name, load, names)
+    columns = LakeColumns(table, f"the Iceberg table {name}")
+    columns.read(column.name for column in load().schema().fields)  # what does not go is said at the start
+    return IcebergLake(name, load, columns)

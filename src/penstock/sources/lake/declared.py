@@ -7,9 +7,10 @@ from penstock.sources.properties import Property
 
 UNKNOWN_COLUMNS = Property(
     "unknown_columns",
-    "Columns that the table of the lake has and this one lacks are left out, or refused when the program starts.",
+    "Columns that the table of the lake has and this one lacks are left out, or end the run, or the table gets them, "
+    "as by `ALTER TABLE … ADD COLUMNS`, with the step that first has a value of them.",
     "ignore",
-    ("ignore", "reject"),
+    ("ignore", "reject", "add"),
     beside="ALTER TABLE … ADD COLUMN gives the table a column more",
 )
 

@@ -13,12 +13,13 @@ from penstock.sources.messages.api import MessageFormat
 from penstock.sources.messages.csv import CsvMessages
 from penstock.sources.messages.debezium import DebeziumMessages
 from penstock.sources.messages.json import JsonMessages
-from penstock.sources.messages.keys import Decode, KeyFormat
+from penstock.sources.messages.keys import Decode, KeyFormat, Tell
 from penstock.sources.messages.raw import RawMessages
 from penstock.sources.messages.rows import MessageRows
 from penstock.sources.messages.schemas import declared as schemas
 from penstock.sources.messages.schemas.rows import DecodedMessages
 from penstock.steps.intake.inputs import MakeReader
+from penstock.steps.rows.new_columns import NewColumns
 from penstock.steps.rows.values import Leniency
 
 
@@ -32,7 +33,11 @@ def rows_of(table: Table, readers: MakeReader, *, upserts: bool, patience: float
     fields = _key_columns(table, upserts=upserts)
     key = _of_key(table, fields, patience) if fields else None
     value = _of_value(table, fields if style == "raw" or _leaves_out(table) else ())
-    return MessageRows(table, readers(table, lenient), _format(style, value, readers, lenient, patience), key)
+    said = NewColumns()
+    tell = said.note_all if lenient.new else None
+    return MessageRows(
+        table, readers(table, lenient), _format(style, value, readers, lenient, patience=patience, tell=tell), key, said
+    )
 
 
 def check_messages(table: Table, *, upserts: bool) -> None:
@@ -77,18 +82,20 @@ def _of_key(table: Table, fields: tuple[str, ...], patience: float) -> KeyFormat
     return KeyFormat(table, fields, style, _decoding(table, style, patience, fields[0] if len(fields) == 1 else None))
 
 
-def _decoding(table: Table, style: str, patience: float, column: str | None = None) -> Decode:
+def _decoding(table: Table, style: str, patience: float, column: str | None = None, tell: Tell | None = None) -> Decode:
     from penstock.sources.messages.schemas.decoding import decoding  # noqa: PLC0415 - most tables need none
 
-    return decoding(table, style, patience, column)
+    return decoding(table, style, patience, column, tell)
 
 
-def _format(style: str, table: Table, readers: MakeReader, lenient: Leniency, patience: float) -> MessageFormat:
+def _format(
+    style: str, table: Table, readers: MakeReader, lenient: Leniency, *, patience: float, tell: Tell | None
+) -> MessageFormat:
     match style:
         case "debezium-avro-confluent":
-            return DebeziumMessages(table, style, _decoding(table, style, patience))
+            return DebeziumMessages(table, style, _decoding(table, style, patience, tell=tell))
         case _ if style in schemas.FORMATS:
-            return DecodedMessages(table, style, _decoding(table, style, patience))
+            return DecodedMessages(table, style, _decoding(table, style, patience, tell=tell))
         case "csv":
             return CsvMessages(table, csv_shape(table))
         case "raw":

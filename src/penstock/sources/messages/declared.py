@@ -44,8 +44,9 @@ FIELDS_INCLUDE = Property(
 UNKNOWN_COLUMNS = replace(
     formats.UNKNOWN_COLUMNS,
     about="Columns of the message that the table lacks are left out, or the message is rejected, or the table gets "
-    "them, as by `ALTER TABLE … ADD COLUMNS`, with the step that first has a value of them (`'add'`: of JSON).",
-    limited=("add", ("json",)),
+    "them, as by `ALTER TABLE … ADD COLUMNS`, with the step that first has a value of them (`'add'`: of "
+    "what names its columns, which CSV without a header and `'raw'` do not).",
+    limited=("add", tuple(name for name in FORMATS if name not in ("csv", "raw"))),
 )
 
 PROPERTIES = (

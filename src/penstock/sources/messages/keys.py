@@ -12,6 +12,8 @@ from penstock.sources.formats.rows import refuse_record, utf8
 from penstock.steps.rows.batch import DELETE, Operated
 
 Decode = Callable[[bytes, str], Mapping[str, Any]]
+# Is told of columns that the table lacks, with the types that a schema says.
+Tell = Callable[[Mapping[str, str]], None]
 
 
 @dataclass(frozen=True)

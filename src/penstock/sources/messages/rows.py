@@ -7,7 +7,7 @@ those of the value here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ from penstock.sources.messages.api import Message, MessageFormat, values_of
 from penstock.sources.messages.keys import KeyFormat
 from penstock.sources.messages.metadata import fact_of, metadata_columns
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, Operated, RowReader, concatenated, reject_row
+from penstock.steps.rows.new_columns import NewColumns
 from penstock.steps.rows.rejected import Rejections
 
 _FEW = 64
@@ -29,12 +30,13 @@ _FEW = 64
 
 @dataclass(frozen=True)
 class MessageRows:
-    """Makes the rows of one table."""
+    """Makes the rows of one table; `said` are the columns that it lacks of which the messages' schemas tell."""
 
     table: Table
     reader: RowReader
     format: MessageFormat
     key: KeyFormat | None = None
+    said: NewColumns = field(default_factory=NewColumns)
 
     @cached_property
     def _metadata(self) -> list[Column]:
@@ -90,6 +92,7 @@ class MessageRows:
                 continue
             items += found
             places += [message.place] * len(found)
+        self.reader.know(self.said.taken())
         return self.reader.read(items, rejections, lambda index: places[index])
 
     def _operations(self, message: Message) -> Sequence[Operated]:

@@ -189,7 +189,7 @@ class RowReader:
 
     def know(self, kinds: Mapping[str, str]) -> None:
         """Take note of the types that the source says of columns which the table lacks; others go by their values."""
-        self._kinds = kinds
+        self._kinds = {name.lower(): kind for name, kind in kinds.items()}
 
     def read(self, items: Iterable[Any], rejections: Rejections, place: Place = row_number) -> Batch:
         """The checked rows; a bad one raises DataError, or goes to the rejections if those are tolerant."""
@@ -306,7 +306,7 @@ class RowReader:
         kind_of = kind_of_text if self._lenient.new == "texts" else kind_of_value
         for name, value in beyond.items():
             if value is not None:
-                self._new.note(name, self._kinds.get(name) or kind_of(value))
+                self._new.note(name, self._kinds.get(name.lower()) or kind_of(value))
 
     def _place(self, name: str) -> int | None:
         """The place of the column of that name."""

@@ -43,6 +43,11 @@ class NewColumns:
         first, known = self._found.get(name.lower(), (name, kind))
         self._found[name.lower()] = first, wider(known, kind)
 
+    def note_all(self, kinds: Mapping[str, str]) -> None:
+        """The same of several columns."""
+        for name, kind in kinds.items():
+            self.note(name, kind)
+
     def taken(self) -> dict[str, str]:
         """The columns that have been found since the last time, with their types."""
         found = dict(self._found.values())

@@ -206,6 +206,8 @@ def _string(value: Any) -> str:
 
 
 def _string_or_json(value: Any) -> str:
+    if isinstance(value, date | time | timedelta | UUID) and not is_missing(value):
+        return str(value)
     return _string(value) if isinstance(value, str | bytes | Unreadable) else _variant(value)
 
 

@@ -16,6 +16,7 @@ from penstock.catalog.reserved import OPERATION
 from penstock.errors import DataError
 from penstock.sources.formats.api import Broken, Piece
 from penstock.sources.formats.avro.container import LONGEST, MARK, Block, Header, block_at, header_of, unpacked
+from penstock.sources.formats.avro.kinds import kinds_of_fields
 from penstock.sources.formats.columns import check_names
 from penstock.sources.formats.rows import broken_batch, refuse_record
 from penstock.sources.position import Position
@@ -39,10 +40,11 @@ class AvroFiles:
 
     name = "avro"
 
-    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool) -> None:
+    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool, adds: bool = False) -> None:
         self._table = table
         self._reader = reader
         self._ignore_unknown = ignore_unknown
+        self._adds = adds
         self._header: tuple[bytes, Header] | None = None
 
     def piece(
@@ -73,7 +75,8 @@ class AvroFiles:
                 return self._header[1]
             header = header_of(text)
             if header is not None:
-                check_names(self._table, header.schema.fields, ignore_unknown=self._ignore_unknown)
+                names = header.schema.fields
+                check_names(self._table, names, ignore_unknown=self._ignore_unknown, adds=self._adds)
                 self._header = text[: header.length], header
                 return header
             if len(text) < size or size >= LONGEST:
@@ -110,6 +113,8 @@ class AvroFiles:
         """The rows of a piece."""
         if not isinstance(piece.data, _Blocks):
             return broken_batch(self._table, piece, self._reader, rejections)
+        if self._adds:
+            self._reader.know(kinds_of_fields(piece.data.header.schema.declared))
         found = list(self._records(piece, piece.data, rejections))
         items = [item for _, item in found]
         return self._reader.read(items, rejections, lambda index: piece.place(found[index][0]))

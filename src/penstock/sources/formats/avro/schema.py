@@ -37,6 +37,7 @@ class AvroSchema:
     """A record's schema: the names of its fields, and the values of bytes."""
 
     fields: tuple[str, ...]
+    declared: Mapping[str, Any]
     _parsed: Any
     _convert: Convert | None
     _read: Callable[..., Any]
@@ -73,7 +74,8 @@ def avro_schema(text: str | bytes) -> AvroSchema:
     except Exception as error:  # what a foreign text can do to a parser
         message = f"its schema cannot be used: {str(error) or type(error).__name__}"
         raise BadSchemaError(message) from error
-    return AvroSchema(tuple(item["name"] for item in declared["fields"]), parsed, convert, fastavro.schemaless_reader)
+    names = tuple(item["name"] for item in declared["fields"])
+    return AvroSchema(names, declared, parsed, convert, fastavro.schemaless_reader)
 
 
 def _bare(schema: Any) -> Any:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.catalog.model import Table
+from penstock.sources.formats.avro.kinds import kinds_of_fields
 from penstock.sources.formats.avro.schema import AvroSchema, BadRecordError, BadSchemaError, avro_schema
 from penstock.sources.formats.rows import refuse_record
+from penstock.sources.messages.keys import Tell
 from penstock.sources.messages.schemas.framed import unframed
 from penstock.sources.messages.schemas.registry import Registry, UnknownSchemaError
 
@@ -19,14 +21,19 @@ from penstock.sources.messages.schemas.registry import Registry, UnknownSchemaEr
 class AvroValues:
     """Reads the values of one table by one schema, or by those of a registry.
 
-    `column` is the name under which a value alone is the field of a record; without it there must be records.
+    `tell` is told of the types of fields that the table lacks, of the record `within` a field if one is said, before a
+    value that has them. `column` is the name under which a value alone is the field of a record; without it there must
+    be records.
     """
 
     table: Table
     schema: AvroSchema | None = None
     registry: Registry | None = None
     column: str | None = None
+    tell: Tell | None = None
+    within: str = ""
     _known: dict[int, AvroSchema | str] = field(default_factory=dict)
+    _beyond: dict[int, Mapping[str, str]] = field(default_factory=dict)
 
     def __call__(self, data: bytes, place: str) -> Mapping[str, Any]:
         """The record of a value; DataError for what is none of its schema."""
@@ -36,6 +43,8 @@ class AvroValues:
         return self._record(self._numbered(number, place), value, place, number)
 
     def _record(self, schema: AvroSchema, data: bytes, place: str, number: int | None = None) -> Mapping[str, Any]:
+        if self.tell is not None:
+            self._told(schema, self.tell)
         stream = io.BytesIO(data)
         of = "" if number is None else f" (schema {number})"
         try:
@@ -46,6 +55,14 @@ class AvroValues:
         if left:
             refuse_record(self.table, place, f"{left} bytes are left behind the record{of}")
         return found
+
+    def _told(self, schema: AvroSchema, tell: Tell) -> None:
+        """Tell of the fields of a schema that the table lacks, which are found once for each schema."""
+        if id(schema) not in self._beyond:
+            kinds = kinds_of_fields(schema.declared, self.within)
+            self._beyond[id(schema)] = {name: kind for name, kind in kinds.items() if self.table.column(name) is None}
+        if beyond := self._beyond[id(schema)]:
+            tell(beyond)
 
     def _numbered(self, number: int, place: str) -> AvroSchema:
         if number not in self._known:

@@ -7,25 +7,30 @@ from pathlib import Path
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.formats.avro.schema import AvroSchema, BadSchemaError, avro_schema
-from penstock.sources.messages.keys import Decode
+from penstock.sources.messages.keys import Decode, Tell
 from penstock.sources.messages.schemas.avro import AvroValues
 from penstock.sources.messages.schemas.declared import AVRO_SCHEMA, DESCRIPTOR, MESSAGE
 from penstock.sources.messages.schemas.protobuf import ProtobufMessages, kind_in_file
 from penstock.sources.messages.schemas.registry import registry_of
 
 
-def decoding(table: Table, style: str, patience: float, column: str | None = None) -> Decode:
-    """A function that makes a mapping of bytes: of a key of one `column` a value alone too. DataError without one."""
+def decoding(table: Table, style: str, patience: float, column: str | None = None, tell: Tell | None = None) -> Decode:
+    """A function that makes a mapping of bytes: of a key of one `column` a value alone too. DataError without one.
+
+    `tell` is told of the columns beyond the table's, where it is to get them.
+    """
     what = f"table {table.name}"
     match style:
         case "avro":
-            return AvroValues(table, _schema(table), column=column)
+            return AvroValues(table, _schema(table), column=column, tell=tell)
         case "protobuf":
-            return ProtobufMessages(table, kind_in_file(table, DESCRIPTOR.value(table), MESSAGE.value(table)))
+            kind = kind_in_file(table, DESCRIPTOR.value(table), MESSAGE.value(table))
+            return ProtobufMessages(table, kind, tell=tell)
         case "protobuf-confluent":
-            return ProtobufMessages(table, registry=registry_of(table, what, patience))
+            return ProtobufMessages(table, registry=registry_of(table, what, patience), tell=tell)
         case _:
-            return AvroValues(table, registry=registry_of(table, what, patience), column=column)
+            within = "after" if style == "debezium-avro-confluent" and column is None else ""
+            return AvroValues(table, None, registry_of(table, what, patience), column, tell, within)
 
 
 def _schema(table: Table) -> AvroSchema:

@@ -15,14 +15,26 @@ from typing import Any
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.sources.formats.rows import refuse_record
+from penstock.sources.messages.keys import Tell
 from penstock.sources.messages.schemas.framed import unframed
 from penstock.sources.messages.schemas.registry import Found, Registry, UnknownSchemaError
 from penstock.sources.packages import package
+from penstock.steps.rows.new_columns import BIGINT, BOOLEAN, DOUBLE, STRING
 from penstock.steps.rows.values import Unreadable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WRAPPERS = ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
 _WRAPPED = {f"google.protobuf.{name}Value" for name in _WRAPPERS}
+
+
+# The types of columns that fields become in a table that lacks them; anything else is STRING, as JSON if it has parts.
+_KINDS = {
+    **dict.fromkeys(("INT32", "INT64", "SINT32", "SINT64", "SFIXED32", "SFIXED64", "UINT32", "FIXED32"), BIGINT),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), DOUBLE),
+    "BOOL": BOOLEAN,
+    "BYTES": "BINARY",
+}
+_KINDS_OF_MESSAGES = {"google.protobuf.Timestamp": "TIMESTAMP", "google.type.Date": "DATE"}
 
 
 class BadDescriptorError(ValueError):
@@ -31,12 +43,17 @@ class BadDescriptorError(ValueError):
 
 @dataclass
 class ProtobufMessages:
-    """Reads the messages of one table: all of one kind, or of those that a registry numbers."""
+    """Reads the messages of one table: all of one kind, or of those that a registry numbers.
+
+    `tell` is told of the types of fields that the table lacks, before a message that has them.
+    """
 
     table: Table
     kind: Any = None
     registry: Registry | None = None
+    tell: Tell | None = None
     _known: dict[int, Any] = field(default_factory=dict)
+    _beyond: dict[int, tuple[Any, Mapping[str, str]]] = field(default_factory=dict)
 
     def __call__(self, data: bytes, place: str) -> Mapping[str, Any]:
         """The fields of a message; DataError for bytes that are none."""
@@ -48,10 +65,20 @@ class ProtobufMessages:
 
     def _fields(self, kind: Any, data: bytes, place: str) -> Mapping[str, Any]:
         errors = package("google.protobuf.message", "the format protobuf", "formats")
+        if self.tell is not None:
+            self._told(kind.DESCRIPTOR, self.tell)
         try:
             return dict(_fields(kind.FromString(data)))
         except errors.DecodeError as error:
             refuse_record(self.table, place, f"no {kind.DESCRIPTOR.full_name}: {error}")
+
+    def _told(self, kind: Any, tell: Tell) -> None:
+        """Tell of the fields of a kind of message that the table lacks, which are found once for each kind."""
+        if id(kind) not in self._beyond:
+            kinds = {item.name: kind_of_field(item) for item in kind.fields if self.table.column(item.name) is None}
+            self._beyond[id(kind)] = kind, kinds
+        if beyond := self._beyond[id(kind)][1]:
+            tell(beyond)
 
     def _path(self, data: bytes, place: str) -> tuple[tuple[int, ...], bytes]:
         """The place of the message's kind in its file, kind within kind, and the message itself."""
@@ -205,6 +232,20 @@ def _zigzag(data: bytes, at: int) -> tuple[int, int]:
         at, shift = at + 1, shift + 7
         if not byte & 0x80:
             return (value >> 1) ^ -(value & 1), at
+
+
+def kind_of_field(item: Any) -> str:
+    """The type of a column that has the values of a field."""
+    if item.is_repeated:
+        return STRING
+    if item.message_type is None:
+        return next((kind for name, kind in _KINDS.items() if item.type == getattr(item, f"TYPE_{name}")), STRING)
+    name = item.message_type.full_name
+    return (
+        kind_of_field(item.message_type.fields_by_name["value"])
+        if name in _WRAPPED
+        else _KINDS_OF_MESSAGES.get(name, STRING)
+    )
 
 
 def _fields(message: Any) -> Iterator[tuple[str, Any]]:
