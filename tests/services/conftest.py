@@ -38,10 +38,13 @@ def running(name: str, folder: Path | None = None) -> Iterator[str]:
     found = scripted("start", name, folder=folder)
     if found.returncode:
         pytest.fail(f"the service {name} cannot be had:\n{found.stderr}", pytrace=False)
-    yield found.stdout.strip()
-    worker = "PYTEST_XDIST_WORKER" in os.environ  # others may still use it: who started the workers stops it
-    if "has started" in found.stderr and not worker:
-        scripted("stop", name, folder=folder)
+    try:
+        yield found.stdout.strip()
+    finally:
+        # A common one may still be used by other workers: who started these stops it.
+        common = folder is None and "PYTEST_XDIST_WORKER" in os.environ
+        if "has started" in found.stderr and not common:
+            scripted("stop", name, folder=folder)
 
 
 @pytest.fixture(scope="session")
