@@ -309,7 +309,7 @@ def slow(target, monkeypatch):
 LEFT_BEHIND = f"CREATE VIEW v WITH ('connector' = 'memory', 'on_output_error' = 'continue') AS {SUMS};"
 
 
-@pytest.mark.parametrize("engine", ["native", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.mark.parametrize("engine", ["native", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.extended])])
 def test_others_go_on_while_an_output_answers_slowly(slow, tmp_path, engine):
     files = f"CREATE VIEW w WITH ('connector' = 'files', 'path' = '{tmp_path}/w', 'form' = 'retract') AS {SUMS};"
     program = T + LEFT_BEHIND + files

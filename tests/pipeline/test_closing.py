@@ -113,6 +113,7 @@ def test_answers_are_the_same_with_and_without_collection(interpreting, monkeypa
     answers_are_the_same(interpreting, engine, group, GROUPS[group])
 
 
+@pytest.mark.extended
 def test_one_answers_the_same_on_spark(interpreting, monkeypatch):
     monkeypatch.setattr(runner, "LEAST_COLLECTED_ROWS", 4)
     answers_are_the_same(interpreting, "spark", "append_only", ("highest",))

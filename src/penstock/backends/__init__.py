@@ -5,6 +5,7 @@
 | native     | DuckDB in the process of the pipeline                  |
 | spark      | DataFrames, on this machine or a cluster               |
 | api        | what both have: changes, operators at work, the contents of views and tables |
+| rules      | what each operator does in a step, once for both       |
 | gates      | LATENESS of a view, as the engine knows it             |
 | sound      | values that Python, or Spark, cannot hold              |
 | judging    | how rows are judged by LATENESS                        |

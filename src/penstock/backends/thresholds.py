@@ -51,10 +51,9 @@ BROADCAST_ROWS = 200_000
 
 # When what is kept is gone through.
 
-# Layers on the executors are merged when there are more: of a trace between steps, of one within a step that goes
-# round by round, of a view's content.
-TRACE_LAYERS, ROUND_LAYERS, CONTENT_LAYERS = 4, 8, 6
-# So do pieces of the log that are in memory.
+# Layers on the executors are merged when there are more: between steps, and within a step that goes round by round.
+TRACE_LAYERS, ROUND_LAYERS = 4, 8
+# So many pieces of the log are in memory before they become one file.
 LOG_PIECES = 64
 # A layer of so many rows that a merge would only copy waits until there are sixteen of its tier.
 LARGE_LAYER_ROWS = 200_000

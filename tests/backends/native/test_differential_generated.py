@@ -58,7 +58,7 @@ def drawn(makers, count, seed):
 
 
 @pytest.mark.parametrize(
-    "count", [MANY // 25, *(pytest.param(MANY * many, marks=pytest.mark.extended) for many in (1, 20))]
+    "count", [MANY // 75, *(pytest.param(MANY * many, marks=pytest.mark.extended) for many in (1, 20))]
 )
 def test_texts_that_may_be_numbers(spark, interpreting, count):
     engines = Engines(spark, {"s": ("string", drawn(_NUMBERS, count, seed=count))}, most_said=30)

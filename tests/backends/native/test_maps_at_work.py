@@ -299,7 +299,7 @@ MOVED = {name: MAPS[name] for name in ("kept", "ends", "best", "windows", "joine
     "engines",
     [
         ("native", "native", "native", "native"),
-        pytest.param(("native", "spark", "auto", "spark"), marks=pytest.mark.both),
+        pytest.param(("native", "spark", "auto", "spark"), marks=pytest.mark.extended),
     ],
     ids=["one", "moved"],
 )

@@ -51,6 +51,11 @@ class Trace:
         """About how much memory its rows take."""
         return self.rows * width((*(stored(kind) for _, kind in self.columns), "BIGINT"))
 
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing has come that has not gone, the step's own rows included."""
+        return self.rows + self._proposed <= 0
+
     def append(self, rows: Rows) -> None:
         """Take in the change of a step."""
         self._proposed += self.store.changed(f"INSERT INTO {self.table} SELECT {weighing(self.names)} FROM {rows.name}")

@@ -4,9 +4,10 @@
 | ------------ | -------------------------------------------------------------------------- |
 | operators    | running operators, a file for each class                                   |
 | change       | the change of a relation: weighted rows, on the driver or on the executors |
-| trace        | what an operator remembers, in layers                                      |
+| trace        | weighted rows that are kept, in layers                                     |
 | collecting   | a trace without what its operator may forget                               |
-| layers       | the content of a view: its changes so far, in layers                       |
+| kept         | a trace that no operator has, and what a step proposes for it              |
+| content      | the content of a view: such a trace                                        |
 | carrying     | types that Arrow carries to Python and back unchanged                      |
 | stored       | rows of a table on the executors, found by some of their columns           |
 | streamed     | the rows of a DataFrame as a stream of Arrow, some partitions at a time     |

@@ -2,7 +2,7 @@
 
 Of what an operator keeps
 
-    Layer, Part, Delta    go as `WrittenRows`, with the function of this module that reads them again
+    Layer, Delta          go as `WrittenRows`, with the function of this module that reads them again
     DriverLayer, Trace    go by their own fields: what has been made of them for queries is made again
     types of Spark        go as the JSON that each version of it reads
     functions, methods    go by name: FUNCTIONS, METHODS
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from penstock.backends import api
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.layers import Part
 from penstock.backends.spark.operators.make import make_runner
 from penstock.backends.spark.operators.nested import Nested
 from penstock.backends.spark.schema_classes import is_schema_class
 from penstock.backends.spark.trace import Layer
 from penstock.backends.spark.written import RowFiles, WrittenRows
+from penstock.catalog.reserved import KEY
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
@@ -30,13 +30,9 @@ Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def layer_of(files: RowFiles, written: WrittenRows) -> Layer:
-    """A layer of a trace."""
-    return Layer(files.workspace, *files.by_key(written))
-
-
-def part_of(files: RowFiles, written: WrittenRows) -> Part:
-    """A layer of the content of a view."""
-    return Part(*files.evaluated(written))
+    """A layer of a trace, partitioned as it was."""
+    keyed = KEY in written.schema.names
+    return Layer(files.workspace, *(files.by_key(written) if keyed else files.evaluated(written)))
 
 
 def change_of(files: RowFiles, written: WrittenRows, retracts: bool, cancels: bool) -> Delta:  # noqa: FBT001 - pickle gives them
@@ -78,7 +74,7 @@ def type_of_json(text: str) -> DataType:
 
 
 CLASSES = (Nested,)
-FUNCTIONS = (layer_of, part_of, change_of, schema_of_json, field_of_json, type_of_json, make_runner)
+FUNCTIONS = (layer_of, change_of, schema_of_json, field_of_json, type_of_json, make_runner)
 METHODS = ("combined", "_schema")
 
 
@@ -88,8 +84,6 @@ def reduced(found: object, into: api.RowFiles) -> Reduced | None:
     match found:
         case Layer():
             return layer_of, (files, files.write(found.frame, found.rows))
-        case Part():
-            return part_of, (files, files.write(found.frame, found.rows))
         case Delta() if not found.on_driver:
             rows = found.count()
             return change_of, (files, files.write(found.frame(), rows), found.retracts, found.cancels)

@@ -15,6 +15,7 @@ from penstock.backends.rows import Key, Row, canonical_row
 from penstock.backends.spark.change import Delta, consolidated, own
 from penstock.backends.spark.exchange import as_delta, as_frame, completed, declared_rows
 from penstock.backends.spark.grouping import hash_text
+from penstock.backends.spark.kept import Kept
 from penstock.backends.spark.parameters import as_parameter
 from penstock.backends.spark.trace import Trace
 from penstock.backends.thresholds import HELD_ROWS, LEAST_FORGOTTEN_ROWS
@@ -29,16 +30,14 @@ if TYPE_CHECKING:
     from penstock.backends.spark.workspace import Workspace
 
 
-class ExecutorRows(Stored):
+class ExecutorRows(Kept, Stored):
     """The part of a store that is on the executors: weighted rows hashed by some of their columns."""
 
     def __init__(self, workspace: Workspace, table: Table, by: Sequence[str]) -> None:
-        self.workspace = workspace
+        super().__init__(workspace)
         self._table = table
         self._by = tuple(by)
-        self.trace: Trace | None = None
         self._kept = 0  # rows that forgetting has left
-        self._proposed: Delta | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -60,31 +59,23 @@ class ExecutorRows(Stored):
         return _consolidated(python_rows(declared_rows(workspace.sql(query), self._table)))
 
     def append(self, rows: pa.Table) -> None:
-        self._add(as_delta(self.workspace, self._table, rows))
+        self.add(as_delta(self.workspace, self._table, rows))
 
     def propose(self, change: pa.Table | api.Delta) -> None:
-        self._proposed = as_delta(self.workspace, self._table, change) if isinstance(change, pa.Table) else own(change)
-
-    def commit(self) -> None:
-        if self._proposed is not None:
-            self._add(self._proposed)
-        self._proposed = None
+        self.proposed = as_delta(self.workspace, self._table, change) if isinstance(change, pa.Table) else own(change)
 
     def take_over(self, other: Stored, earlier: Earlier) -> None:
         rows = other.weighted()
         if rows is not None:
             wide = completed(self._table, rows, earlier)
-            self._add(Delta.of_frame(self.workspace, wide, estimate=1 << 40))
+            self.add(Delta.of_frame(self.workspace, wide, estimate=1 << 40))
 
-    def maintain(self) -> None:
-        """It is a part of each addition."""
-
-    def _add(self, delta: Delta) -> None:
+    def add(self, delta: Delta) -> None:
         terms = [(quoted(name), delta.schema[name].dataType) for name in self._by]
         query = f"SELECT *, {hash_text(terms)} AS {KEY} FROM {delta.view}"
         keyed = Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=1 << 40).settled()
         trace = self.trace or Trace(self.workspace, keyed.schema)
-        self.trace = trace.appended(keyed).merged()
+        self.trace = trace.appended(keyed)
 
     def worth_forgetting(self, entries: int, kept: int) -> bool:
         doubled = self.trace is not None and self.trace.rows >= 2 * max(self._kept, HELD_ROWS)

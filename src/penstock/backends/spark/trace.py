@@ -1,9 +1,9 @@
-"""Traces: what an operator must remember, in layers.
+"""Traces: weighted rows that are kept, in layers: by operators, of views, of tables by key.
 
-    newest rows      Arrow tables on the driver, up to `memory_rows`: a small step costs no Spark job to remember
-    layers           DataFrames on the executors, hash-partitioned by `__key`; when there are too many, the newest
-                     and all that are near them in size are merged, so there are few and most rows lie still;
-                     large ones that a merge would only copy are merged tier by tier (docs/adr/0017)
+    newest rows      Arrow tables on the driver, up to `most_here`: a small step costs no Spark job to remember
+    layers           DataFrames on the executors, hash-partitioned by `__key` if the rows have one; when there are too
+                     many, the newest and all that are near them in size are merged, so there are few and most rows
+                     lie still; large ones that a merge would only copy are merged tier by tier (docs/adr/0017)
 
 A trace is a value: `appended` gives a new one and leaves the old as it was, so a step that fails has changed nothing.
 Rows may stand in several layers with weights that cancel; who reads rows one by one must consolidate them.
@@ -51,7 +51,7 @@ _COUNTER = itertools.count()
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """Rows on the executors, partitioned by `__key`."""
+    """Rows on the executors, partitioned by `__key` if they have one."""
 
     workspace: Workspace
     frame: DataFrame
@@ -100,8 +100,9 @@ class DriverLayer:
 
 @dataclass(frozen=True)
 class Trace:
-    """State of one operator for one input: weighted rows with `__key`; `schema` includes `__key` and `__weight`.
+    """Weighted rows; `schema` includes `__weight`, and `__key` where they are found by it.
 
+    Of one that nobody reads by key, such as the content of a view, the layers lie as they come.
     Of an `append_only` input no weight is below zero, and its rows are kept as they came, unless equal ones may be
     added up (`may_repeat`): that is done until a merge leaves most of them, when the trace has `distinct_at` rows.
     """
@@ -115,6 +116,7 @@ class Trace:
     distinct_at: int = 0
     combine: Callable[[DataFrame], DataFrame] | None = None
     retracts: bool = False  # whether a row may stand beside one that takes it back
+    most_here: int | None = None  # so many rows may lie on the driver; None: as many as of an operator's
 
     def __getstate__(self) -> dict[str, Any]:
         """For a snapshot: the relation of all parts is made of them again."""
@@ -191,6 +193,11 @@ class Trace:
         return f"(SELECT * FROM {layers} UNION ALL SELECT * FROM {self.workspace.name(spread)})"
 
     @property
+    def is_keyed(self) -> bool:
+        """True if rows are found by `__key`, and lie by it."""
+        return KEY in self.schema.names
+
+    @property
     def is_local(self) -> bool:
         """True if everything is on the driver, so that a query over it needs no exchange."""
         return not self.layers
@@ -206,8 +213,9 @@ class Trace:
 
     def _grown(self, delta: Delta, room: int) -> Trace:
         if delta.on_driver:
-            return self._remembered(delta.arrow(), room * self.workspace.memory_rows)
-        if delta.partitioned:
+            most = self.workspace.memory_rows if self.most_here is None else self.most_here
+            return self._remembered(delta.arrow(), room * most)
+        if delta.partitioned or not self.is_keyed:
             return replace(self, layers=(*self.layers, Layer(self.workspace, delta.frame(), delta.count())))
         return replace(self, layers=(*self.layers, self._partitioned(delta.frame())))
 
@@ -260,7 +268,14 @@ class Trace:
         return replace(self, here=(), layers=(*self.layers, layer))
 
     def _partitioned(self, frame: DataFrame) -> Layer:
-        return Layer(self.workspace, *by_key(self.workspace, frame, self.workspace.partitions))
+        return self._layer(frame, self.workspace.partitions)
+
+    def _layer(self, frame: DataFrame, partitions: int | None = None) -> Layer:
+        """Rows evaluated as a layer, which lies by key if there is one."""
+        found = (
+            by_key(self.workspace, frame, partitions) if self.is_keyed else self.workspace.checkpoints.evaluated(frame)
+        )
+        return Layer(self.workspace, *found)
 
     @property
     def copies(self) -> bool:
@@ -326,7 +341,7 @@ class Trace:
         frame = layers[0].frame
         for layer in layers[1:]:
             frame = frame.union(layer.frame)
-        return Layer(self.workspace, *by_key(self.workspace, self.consolidate(frame)))
+        return self._layer(self.consolidate(frame))
 
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:
         """A trace that holds just these rows, already evaluated by `by_key`."""

@@ -25,13 +25,13 @@ from penstock.backends.render import Renderer
 from penstock.backends.scans import Part, Scans
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.checkpoints import Checkpoints
+from penstock.backends.spark.content import KeptContent
 from penstock.backends.spark.dialect import SparkDialect
 from penstock.backends.spark.exchange import as_delta, as_frame, declared_rows, plain_schema, read_changes, repeated
 from penstock.backends.spark.fetched import fetched_rows
 from penstock.backends.spark.following import Followed
 from penstock.backends.spark.functions import know_functions
 from penstock.backends.spark.given import GivenRows
-from penstock.backends.spark.layers import Layers
 from penstock.backends.spark.names import new_name
 from penstock.backends.spark.session import is_local
 from penstock.backends.spark.settings import FollowedSettings, WatchedSettings
@@ -239,9 +239,9 @@ class Workspace:
         """Weighted rows that may cancel as a change, added up and evaluated."""
         return Delta.of_frame(self, consolidated(weighted)).settled()
 
-    def content(self) -> Layers:
+    def content(self) -> KeptContent:
         """The content of a view before its first change."""
-        return Layers(self)
+        return KeptContent(self)
 
     def stored(self, table: Table, by: Sequence[str]) -> ExecutorRows:
         """The rows of a table, which are found by some of its columns, before there are any."""

@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 
 from penstock.backends.native.comparing import key
 from penstock.backends.native.operators.grouped import GroupedOperator
-from penstock.backends.native.operators.operator import Changes
 from penstock.backends.native.operators.partials import decomposed
 from penstock.backends.native.operators.text import cast, filled
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows
+from penstock.backends.rules.grouped import AdditiveRule
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Additive
 from penstock.circuit.partials import PRESENT
 from penstock.plan.nodes import Aggregate
 
 
-class AdditiveOperator(GroupedOperator):
+class AdditiveOperator(AdditiveRule[Rows], GroupedOperator):
     """A row for each group with rows; without keys one row always."""
 
     def __init__(self, store: Store, operator: Additive) -> None:
@@ -36,12 +36,8 @@ class AdditiveOperator(GroupedOperator):
         values += [f"{item.value} AS {quoted(item.name)}" for item in self.contributions]
         self._contributed = f"SELECT {', '.join(values)} FROM "
 
-    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
-        (rows,) = inputs
-        if rows is None and (self.groups or not first):
-            return None
-        parts = [self._contributed + rows.name] if rows is not None else []
-        return self.advance(parts, first=first)
+    def added(self, change: Rows | None, *, first: bool) -> Rows | None:
+        return self.advance([] if change is None else [self._contributed + change.name], first=first)
 
     def outward(self) -> Mapping[str, str]:
         return {name: self._decomposed.outward(name) for name in self._portable}

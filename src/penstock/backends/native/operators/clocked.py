@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from penstock.backends.native.operators.linear import LinearOperator
+from penstock.backends.native.operators.linear import LinearChain
 from penstock.backends.native.operators.operator import Changes
 from penstock.backends.native.store import CLOCK, CLOCK_BEFORE, Store
 from penstock.backends.native.trace import Rows, Trace, added_up, negated
+from penstock.backends.rules.linear import ClockedRule
 from penstock.circuit.operators import Clocked
 
 
-class ClockedOperator(LinearOperator):
+class ClockedOperator(ClockedRule[Rows], LinearChain):
     """The chain over the change, and over all that is remembered, as it is now less as it was."""
 
     def __init__(self, store: Store, operator: Clocked) -> None:
         super().__init__(store, operator)
         self.traces = [Trace(store, columns) for columns in self.inputs]
 
-    def wants_step(self) -> bool:
-        return self.store.clock_has_moved and any(trace.rows for trace in self.traces)
+    def clock_has_moved(self) -> bool:
+        return self.store.clock_has_moved
 
-    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
-        del first
-        parts, names = [], tuple(name for name, _ in self.outputs)
-        if any(rows is not None for rows in inputs):
-            parts.append(self.applied([None if rows is None else rows.name for rows in inputs]))
-        if self.wants_step():
-            now = self.applied([trace.table for trace in self.traces])
-            parts += [now, negated(names, f"({_before(now)})")]
-        found = self.made(added_up(names, parts)) if parts else None
-        for trace, rows in zip(self.traces, inputs, strict=True):
-            if rows is not None:
-                trace.append(rows)
-        return found
+    def remembers_any(self) -> bool:
+        return not all(trace.is_empty for trace in self.traces)
+
+    def unmoved(self, changes: Changes) -> Rows | None:
+        parts = self._of_changes(changes)
+        return self.made(added_up(self._names, parts)) if parts else None
+
+    def moved(self, changes: Changes) -> Rows | None:
+        now = self.over([trace.table for trace in self.traces])
+        then = negated(self._names, f"({_before(now)})")
+        return self.made(added_up(self._names, [*self._of_changes(changes), now, then]))
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.outputs)
+
+    def _of_changes(self, changes: Changes) -> list[str]:
+        return [self.over_changes(changes)] if any(rows is not None for rows in changes) else []
 
 
 def _before(query: str) -> str:

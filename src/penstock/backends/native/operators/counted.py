@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from penstock.backends.native.comparing import key
 from penstock.backends.native.operators.grouped import GroupedOperator, Partial
 from penstock.backends.native.operators.operator import Changes
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows
+from penstock.backends.rules.grouped import CountedRule, multiplicity
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Counted
-from penstock.plan.nodes import Distinct, SetKind, SetOperation
+from penstock.plan.nodes import Distinct, SetOperation
 
 
-class CountedOperator(GroupedOperator):
+class CountedOperator(CountedRule[Rows], GroupedOperator):
     """The state has each different row, with how often it is in each input."""
 
     def __init__(self, store: Store, operator: Counted) -> None:
@@ -28,9 +27,9 @@ class CountedOperator(GroupedOperator):
         self.partials = tuple(Partial(f"__c{side}", "BIGINT", WEIGHT) for side in range(len(self.inputs)))
         self.prepare()
 
-    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
-        sides = [self._side(rows, side) for side, rows in enumerate(inputs) if rows is not None]
-        return self.advance(sides, first=first) if sides else None
+    def counted(self, sides: Changes) -> Rows | None:
+        contributed = [self._side(rows, side) for side, rows in enumerate(sides) if rows is not None]
+        return self.advance(contributed, first=False)
 
     def _side(self, rows: Rows, position: int) -> str:
         columns = [
@@ -54,16 +53,4 @@ class CountedOperator(GroupedOperator):
 
     def _weight(self, prefix: str) -> str:
         counts = [f"coalesce({prefix}{item.name}, 0)" for item in self.partials]
-        match self.node:
-            case Distinct():
-                return f"CASE WHEN {counts[0]} > 0 THEN 1 ELSE 0 END"
-            case SetOperation(kind=SetKind.INTERSECT, all=True):
-                return f"least({counts[0]}, {counts[1]})"
-            case SetOperation(kind=SetKind.INTERSECT):
-                return f"CASE WHEN {counts[0]} > 0 AND {counts[1]} > 0 THEN 1 ELSE 0 END"
-            case SetOperation(all=True):
-                return f"greatest({counts[0]} - {counts[1]}, 0)"
-            case SetOperation():
-                return f"CASE WHEN {counts[0]} > 0 AND {counts[1]} <= 0 THEN 1 ELSE 0 END"
-            case _:
-                assert_never(self.node)
+        return multiplicity(self.node, counts)

@@ -1,19 +1,20 @@
-"""Inner and cross joins: Δ(A⋈B) = ΔA⋈B' ∪ A⋈ΔB, where B' is B after its change."""
+"""Inner and cross joins of tables in DuckDB."""
 
 from __future__ import annotations
 
 from penstock.backends.joins import join_condition
 from penstock.backends.native.dialect import NativeDialect
-from penstock.backends.native.operators.operator import Changes, NativeOperator
+from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.operators.text import cast
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, Trace, added_up
+from penstock.backends.rules.join import LEFT, RIGHT, JoinRule
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Bilinear
 from penstock.plan.nodes import Join
 
 
-class JoinOperator(NativeOperator):
+class JoinOperator(JoinRule[Rows], NativeOperator):
     """A join that keeps both inputs."""
 
     def __init__(self, store: Store, operator: Bilinear) -> None:
@@ -28,21 +29,13 @@ class JoinOperator(NativeOperator):
             for columns, only in zip(self.inputs, operator.append_only, strict=True)
         ]
 
-    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
-        del first
-        left, right = inputs
-        old_left, new_right = self.traces
-        if right is not None:
-            new_right.append(right)
+    def matches(self, left: Rows | None, right: Rows | None) -> Rows | None:
         parts = []
         if left is not None:
-            parts.append(self._probe(left.name, new_right.table))
-        if right is not None and old_left.rows:
-            parts.append(self._probe(old_left.table, right.name))
-        found = self.made(self._together(parts)) if parts else None
-        if left is not None:
-            old_left.append(left)
-        return found
+            parts.append(self._probe(left.name, self.traces[RIGHT].table))
+        if right is not None:
+            parts.append(self._probe(self.traces[LEFT].table, right.name))
+        return self.made(self._together(parts)) if parts else None
 
     def _together(self, parts: list[str]) -> str:
         """The rows without those that cancel one another, which the next join would multiply (docs/adr/0018)."""

@@ -1,8 +1,4 @@
-"""Operators that work key by key: Δ = f(new rows of the touched keys) − f(their old rows).
-
-The old and the new rows of the touched keys go through the operator in one pass, told apart by `__version`, which is
-one more key of the operator; what comes out for both alike cancels.
-"""
+"""Key by key in DuckDB: the rows of the touched keys are found by a semi-join over the keys themselves."""
 
 from __future__ import annotations
 
@@ -12,17 +8,18 @@ from penstock.backends.native.operators.touched import Keys
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, Trace, added_up, listed, summed, weighing
 from penstock.backends.render import VERSION
+from penstock.backends.rules.keyed import KeyedRule
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Keyed
-from penstock.plan.nodes import Aggregate
+from penstock.plan.nodes import Plan
 
 
-class KeyedOperator(NativeOperator):
+class KeyedOperator(KeyedRule[Rows], NativeOperator):
     """Any plan node that never lets rows of two keys meet."""
 
     def __init__(self, store: Store, operator: Keyed) -> None:
         super().__init__(store, operator)
-        self.keyed = operator
+        self._single = operator.single
         self.template = template(operator.node, operator.inputs, self.outputs, (VERSION,))
         self.keys = Keys(store, operator.keys, self.inputs)
         for position, columns in enumerate(self.inputs):
@@ -32,21 +29,19 @@ class KeyedOperator(NativeOperator):
             for columns, only in zip(self.inputs, operator.append_only, strict=True)
         ]
 
-    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
-        if not any(rows is not None for rows in inputs) and not (first and self._answers_nothing()):
-            return None
-        touched = self._touched(inputs) if self.keys.any else ""
-        versions = {place: self._versions(place, rows, touched) for place, rows in enumerate(inputs)}
+    @property
+    def node(self) -> Plan:
+        return self.operator.node
+
+    def difference(self, changes: Changes, *, first: bool) -> Rows | None:
+        touched = self._touched(changes) if self.keys.any else ""
+        versions = {place: self._versions(place, rows, touched) for place, rows in enumerate(changes)}
         answer = self.template.over(self.names(versions))
         names = tuple(name for name, _ in self.outputs)
         sign = f"CASE WHEN {VERSION} = 1 THEN 1 ELSE -1 END::BIGINT"
         where = f" WHERE {VERSION} = 1" if first else ""
         signed = f"SELECT {weighing(names, sign)} FROM ({answer}){where}"
-        found = self.made(added_up(names, [signed]))
-        for trace, rows in zip(self.traces, inputs, strict=True):
-            if rows is not None:
-                trace.append(rows)
-        return found
+        return self.made(added_up(names, [signed]))
 
     def _touched(self, inputs: Changes) -> str:
         """A relation of the touched keys."""
@@ -55,10 +50,6 @@ class KeyedOperator(NativeOperator):
     def _among(self, side: int, relation: str, touched: str) -> str:
         """The rows of a relation that have one of the touched keys, for FROM."""
         return self.keys.among(side, relation, touched)
-
-    def _answers_nothing(self) -> bool:
-        """True if it has an answer over no rows at all: an aggregate without groups."""
-        return isinstance(self.operator.node, Aggregate) and not self.operator.node.groups
 
     def _versions(self, place: int, rows: Rows | None, touched: str) -> str:
         """The rows of the touched keys of an input, as they were (0) and as they are (1), duplicates spelled out."""
@@ -73,6 +64,6 @@ class KeyedOperator(NativeOperator):
             positive = summed((*trace.names, VERSION), found, "> 0")
             found = f"({positive})"
         names = listed((*trace.names, VERSION))
-        if self.keyed.single[place]:
+        if self._single[place]:
             return f"(SELECT {names} FROM {found})"
         return f"(SELECT {names} FROM (SELECT *, unnest(range({WEIGHT})) AS __copy FROM {found}))"

@@ -10,32 +10,38 @@ from penstock.backends.native.operators.text import nothing, template
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, once_each
 from penstock.backends.render import Renderer
+from penstock.backends.rules.linear import ConstantRule, LinearRule
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Clocked, Constant, Linear
 from penstock.plan.nodes import Plan, Project, Scan
 
 
-class LinearOperator(NativeOperator):
-    """A chain of filters, projections, unions and generators over the change; whoever reads it evaluates it."""
+class LinearChain(NativeOperator):
+    """A chain over relations."""
 
     def __init__(self, store: Store, operator: Linear | Clocked) -> None:
         super().__init__(store, operator)
         self.template = template(operator.node, operator.inputs, self.outputs, (WEIGHT,))
         self.renamed = _renamed(operator.node, [name for name, _ in self.outputs])
 
-    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
-        del first
-        if all(rows is None for rows in inputs):
-            return None
-        return Rows(f"({self.applied([None if rows is None else rows.name for rows in inputs])})")
-
-    def applied(self, relations: list[str | None]) -> str:
+    def over(self, relations: Sequence[str | None]) -> str:
         """The chain over relations; one that is not there has no rows."""
         found = {
             position: nothing(self.inputs[position]) if name is None else name
             for position, name in enumerate(relations)
         }
         return self.template.over(self.names(found))
+
+    def over_changes(self, changes: Changes) -> str:
+        """The chain over the changes that there are."""
+        return self.over([None if rows is None else rows.name for rows in changes])
+
+
+class LinearOperator(LinearRule[Rows], LinearChain):
+    """A chain over the change; whoever reads it evaluates it."""
+
+    def applied(self, changes: Changes) -> Rows:
+        return Rows(f"({self.over_changes(changes)})")
 
 
 def _renamed(node: Plan, names: Sequence[str]) -> tuple[str, ...] | None:
@@ -50,14 +56,13 @@ def _renamed(node: Plan, names: Sequence[str]) -> tuple[str, ...] | None:
     return None
 
 
-class ConstantOperator(NativeOperator):
-    """Rows of a VALUES: all of them in the first step, nothing afterwards."""
+class ConstantOperator(ConstantRule[Rows], NativeOperator):
+    """Rows of a VALUES."""
 
     def __init__(self, store: Store, operator: Constant) -> None:
         super().__init__(store, operator)
         rows = Renderer(NativeDialect(), {}).sql(operator.node)
         self._query = once_each([name for name, _ in self.outputs], f"({rows})")
 
-    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
-        del inputs
-        return self.made(self._query) if first else None
+    def rows(self) -> Rows | None:
+        return self.made(self._query)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from penstock.backends.api import LineText, Runner
+from penstock.backends.api import LineText
 from penstock.backends.native.collecting import Collector
 from penstock.backends.native.kinds import stored
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Rows, Trace
 from penstock.backends.portable import Portable
+from penstock.backends.rules.rule import Rule
 from penstock.circuit.operators import Operator
 from penstock.plan.expressions import plan_reads_clock
 from penstock.plan.nodes import Field, Plan, Scan
@@ -22,7 +23,7 @@ from penstock.plan.nodes import Field, Plan, Scan
 Changes = Sequence[Rows | None]
 
 
-class NativeOperator(Runner[Rows]):
+class NativeOperator(Rule[Rows]):
     """One operator at work; `traces` is its state, in the order by which its expiries name it.
 
     `renamed` are the columns of its only input, one for each of its own, where it does nothing but name them.
@@ -40,6 +41,16 @@ class NativeOperator(Runner[Rows]):
         self.collector = Collector(operator.expiries)
         self._table = store.name()
         self._reads_clock = plan_reads_clock(operator.node)
+
+    def met(self, place: int, change: Rows | None) -> Rows | None:
+        del place
+        return change
+
+    def remember(self, place: int, change: Rows) -> None:
+        self.traces[place].append(change)
+
+    def remembers(self, place: int) -> bool:
+        return not self.traces[place].is_empty
 
     def commit(self) -> None:
         for trace in self.traces:

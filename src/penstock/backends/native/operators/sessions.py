@@ -1,24 +1,25 @@
-"""SESSION: a changed row touches the sessions of its key that it lies in or within a gap of, no others."""
+"""SESSION in DuckDB: the touched sessions are found by a semi-join over the times of the change."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from penstock.backends.native.comparing import key
-from penstock.backends.native.operators.operator import Changes, NativeOperator
+from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.operators.text import Template, template
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Rows, Trace, added_up, negated, summed, weighing
 from penstock.backends.portable import Portable
+from penstock.backends.rules.sessions import SessionsRule
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Sessions
 from penstock.plan.forms import Call
 from penstock.plan.nodes import Field, Scan, Session
 
 
-class SessionsOperator(NativeOperator):
+class SessionsOperator(SessionsRule[Rows], NativeOperator):
     """All rows are kept beside the sessions that they are in, which is the answer that they were given."""
 
     def __init__(self, store: Store, operator: Sessions) -> None:
@@ -41,21 +42,14 @@ class SessionsOperator(NativeOperator):
     def hold(self, found: Portable) -> None:
         self.traces[0].load(found.answers)
 
-    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
-        del first
-        (rows,) = inputs
-        if rows is None:
-            return None
-        self.store.made(before := self._old, self._next_to(rows))
+    def moved(self, change: Rows) -> Rows | None:
+        self.store.made(before := self._old, self._next_to(change))
         names = tuple(name for name, _ in self.inputs[0])
         columns = weighing(names)
-        together = f"(SELECT {columns} FROM {before} UNION ALL SELECT {columns} FROM {rows.name})"
+        together = f"(SELECT {columns} FROM {before} UNION ALL SELECT {columns} FROM {change.name})"
         answer = self._template.over({f"#{self.operator.inputs[0]}": f"({summed(names, together, '> 0')})"})
         rows_then, of_answer = self.traces[0].names, weighing(self.traces[0].names)
-        found = self.made(added_up(rows_then, [f"SELECT {of_answer} FROM ({answer})", negated(rows_then, before)]))
-        if found is not None:
-            self.traces[0].append(found)
-        return found
+        return self.made(added_up(rows_then, [f"SELECT {of_answer} FROM ({answer})", negated(rows_then, before)]))
 
     def _next_to(self, rows: Rows) -> str:
         """The rows of the sessions that a change may move, each once with its weight.

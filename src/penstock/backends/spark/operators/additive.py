@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.backends.rules.grouped import AdditiveRule
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import hash_text, holds_variant
 from penstock.backends.spark.operators.grouped import GroupedRunner
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-class AdditiveRunner(GroupedRunner):
+class AdditiveRunner(AdditiveRule[Delta], GroupedRunner):
     """GROUP BY whose aggregates are partial results."""
 
     def __init__(self, workspace: Workspace, operator: Additive, schema: StructType) -> None:
@@ -37,13 +37,9 @@ class AdditiveRunner(GroupedRunner):
         ]
         self.comparable = not any("map<" in kind.simpleString() or holds_variant(kind) for _, kind in self.terms)
 
-    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        (delta,) = inputs
-        if delta is None or delta.is_empty():
-            if not first or self.node.groups:
-                return None
-            delta = Delta.of_frame(self.workspace, self.workspace.empty(self.schema), rows=0)
+    def added(self, change: Delta | None, *, first: bool) -> Delta | None:
         self.first = first
+        delta = change or Delta.of_frame(self.workspace, self.workspace.empty(self.schema), rows=0)
         return self.advance(self._contributed(delta), max(delta.estimate, 1))
 
     def _contributed(self, delta: Delta) -> str:

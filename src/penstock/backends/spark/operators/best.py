@@ -35,16 +35,14 @@ def only_pushed_back(operator: Keyed) -> bool:
 class BestRunner(KeyedRunner):
     """Top-K by key over an append-only input."""
 
-    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+    def difference(self, changes: Sequence[Delta | None], *, first: bool) -> Delta | None:
         del first
-        change = self.keyed(inputs[0], self.terms[0])
-        if change is None:
-            return None
-        self.proposed = [self.traces[0].appended(change)]
+        (change,) = changes
+        assert change is not None  # noqa: S101 - without rows it has no answers
         return self._output(self._renumbered(self._spelled(change)), [change])
 
     @property
-    def _node(self) -> TopK:
+    def node(self) -> TopK:
         assert isinstance(self.operator.node, TopK)  # noqa: S101 - `only_pushed_back` has seen it
         return self.operator.node
 
@@ -80,7 +78,7 @@ class BestRunner(KeyedRunner):
 
     def _renumbered(self, rows: str) -> str:
         """The change of the numbers: a row under its new number, and taken back under its old one."""
-        node = self._node
+        node = self.node
         names = [name for name in self.schemas[0].names if name != WEIGHT]
         whole = [f"{sortable(quoted(item.name), item.type)} ASC NULLS FIRST" for item in node.input.fields]
         order = ", ".join([*(sorted_text(key) for key in node.order), *whole, VERSION])
@@ -101,7 +99,7 @@ class BestRunner(KeyedRunner):
         return f"SELECT {listed} FROM ({sides}) WHERE if(__sign = 1, {now}, {was})"
 
     def _shown(self, number: str) -> str:
-        first, limit = self._node.offset, self._node.limit
+        first, limit = self.node.offset, self.node.limit
         conditions = [f"{number} > {first}"] if first else []
         conditions += [] if limit is None else [f"{number} <= {first + limit}"]
         return f"({' AND '.join(conditions) or 'true'})"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
+from penstock.backends.rules.grouped import CountedRule, multiplicity
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import hash_text
 from penstock.backends.spark.operators.grouped import GroupedRunner
@@ -13,15 +14,15 @@ from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Counted
 from penstock.circuit.partials import Partial
-from penstock.plan.nodes import Distinct, SetKind, SetOperation
+from penstock.plan.nodes import Distinct, SetOperation
 from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-class CountedRunner(GroupedRunner):
-    """DISTINCT, INTERSECT and EXCEPT: a row's weight in the output follows from its weights in the inputs."""
+class CountedRunner(CountedRule[Delta], GroupedRunner):
+    """The state has each different row, with how often it is in each input."""
 
     def __init__(self, workspace: Workspace, operator: Counted, schemas: Sequence[StructType]) -> None:
         super().__init__(workspace)
@@ -31,17 +32,13 @@ class CountedRunner(GroupedRunner):
         self.groups = tuple(f"__g{position}" for position in range(len(self.outputs)))
         self.partials = tuple(Partial(f"__c{side}", WEIGHT) for side in range(len(schemas)))
 
-    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        del first
-        changed = [delta is not None and not delta.is_empty() for delta in inputs]
-        if not any(changed):
-            return None
-        sides = [self._side(delta, place) for place, delta in enumerate(inputs) if delta is not None and changed[place]]
-        if not all(changed) and self._unlike:
+    def counted(self, sides: Sequence[Delta | None]) -> Delta | None:
+        texts = [self._side(delta, place) for place, delta in enumerate(sides) if delta is not None]
+        if self._unlike:
             # Where only Spark knows the type that both sides have together, both take part in the plan.
-            sides += [self._absent(place) for place, there in enumerate(changed) if not there]
-        estimate = sum(delta.estimate for delta in inputs if delta is not None)
-        return self.advance(self._hashed(" UNION ALL ".join(sides)), estimate)
+            texts += [self._absent(place) for place, delta in enumerate(sides) if delta is None]
+        estimate = sum(delta.estimate for delta in sides if delta is not None)
+        return self.advance(self._hashed(" UNION ALL ".join(texts)), estimate)
 
     def _side(self, delta: Delta, position: int) -> str:
         columns = [f"{quoted(name)} AS {group}" for name, group in zip(delta.names, self.groups, strict=True)]
@@ -80,16 +77,4 @@ class CountedRunner(GroupedRunner):
 
     def _weight(self, prefix: str) -> str:
         counts = [f"coalesce({quoted(prefix + item.name)}, 0L)" for item in self.partials]
-        match self.node:
-            case Distinct():
-                return f"if({counts[0]} > 0, 1L, 0L)"
-            case SetOperation(kind=SetKind.INTERSECT, all=True):
-                return f"least({counts[0]}, {counts[1]})"
-            case SetOperation(kind=SetKind.INTERSECT):
-                return f"if({counts[0]} > 0 AND {counts[1]} > 0, 1L, 0L)"
-            case SetOperation(all=True):
-                return f"greatest({counts[0]} - {counts[1]}, 0L)"
-            case SetOperation():
-                return f"if({counts[0]} > 0 AND {counts[1]} <= 0, 1L, 0L)"
-            case _:
-                assert_never(self.node)
+        return multiplicity(self.node, counts)

@@ -1,10 +1,11 @@
-"""Inner and cross joins: Δ(A⋈B) = ΔA⋈B' ∪ A⋈ΔB, where B' is B after its change."""
+"""Inner and cross joins on Spark: no layer of what is remembered is exchanged to meet a change."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.backends.rules.join import LEFT, RIGHT, JoinRule
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import common_type
 from penstock.backends.spark.operators.runner import Fanout, SparkRunner, Terms
@@ -52,7 +53,7 @@ def expression_type(workspace: Workspace, text: str, schema: StructType) -> Data
     return workspace.sql(f"SELECT {text} AS found FROM {name}").schema["found"].dataType
 
 
-class BilinearRunner(SparkRunner):
+class BilinearRunner(JoinRule[Delta], SparkRunner):
     """A join that keeps both inputs, each partitioned by the join key."""
 
     def __init__(self, workspace: Workspace, operator: Bilinear, left: StructType, right: StructType) -> None:
@@ -69,16 +70,16 @@ class BilinearRunner(SparkRunner):
     def _terms_of_traces(self) -> Sequence[Terms]:
         return self.terms
 
-    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        del first
-        left, right = (self.keyed(delta, terms) for delta, terms in zip(inputs, self.terms, strict=True))
-        old_left, old_right = self.traces
-        new_right = old_right if right is None else old_right.appended(right)
-        self.proposed = [old_left if left is None else old_left.appended(left), new_right]
+    def terms_of(self, place: int, change: Delta) -> Terms:
+        del change
+        return self.terms[place]
+
+    def matches(self, left: Delta | None, right: Delta | None) -> Delta | None:
+        old_left, new_right = self.traces[LEFT], self.remembered[RIGHT]
         parts = []
-        if left is not None and new_right.rows:
+        if left is not None:
             parts.append(self._probe(left, new_right, left_is_change=True))
-        if right is not None and old_left.rows:
+        if right is not None:
             parts.append(self._probe(right, old_left, left_is_change=False))
         if not parts:
             return None

@@ -1,8 +1,4 @@
-"""Operators that work key by key: Δ = f(new rows of the touched keys) − f(their old rows).
-
-The old and the new rows of the touched keys go through the operator in one pass, told apart by
-`__version`, which is one more key of the operator; what comes out for both alike cancels.
-"""
+"""Key by key on Spark: the rows of the touched keys are found by a hash of the key, where they lie."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ import pyarrow.compute as pc
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from penstock.backends.render import VERSION
+from penstock.backends.rules.keyed import KeyedRule
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import consolidation
 from penstock.backends.spark.names import columns_text
@@ -28,11 +25,11 @@ from penstock.catalog.functions import APPROXIMATIONS
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.catalog.sorting import sortable
 from penstock.circuit.operators import Keyed
-from penstock.plan.nodes import Aggregate, AsofJoin, Join, Window
+from penstock.plan.nodes import Aggregate, AsofJoin, Join, Plan, Window
 from penstock.plan.scalar import quoted
 
 
-class KeyedRunner(SparkRunner):
+class KeyedRunner(KeyedRule[Delta], SparkRunner):
     """Any plan node that never lets rows of two keys meet."""
 
     def __init__(
@@ -65,17 +62,15 @@ class KeyedRunner(SparkRunner):
     def _terms_of_traces(self) -> Sequence[Terms]:
         return self.terms
 
-    def wants_step(self) -> bool:
-        return False
+    @property
+    def node(self) -> Plan:
+        return self.operator.node
 
-    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        changes = [self.keyed(delta, terms) for delta, terms in zip(inputs, self.terms, strict=True)]
-        if not any(changes) and not (first and self._answers_nothing()):
-            return None
-        self.proposed = [
-            trace if change is None else trace.appended(change)
-            for trace, change in zip(self.traces, changes, strict=True)
-        ]
+    def terms_of(self, place: int, change: Delta) -> Terms:
+        del change
+        return self.terms[place]
+
+    def difference(self, changes: Sequence[Delta | None], *, first: bool) -> Delta | None:
         names = {
             f"#{number}": f"({self._versions(position, changes)})"
             for position, number in enumerate(self.operator.inputs)
@@ -86,10 +81,6 @@ class KeyedRunner(SparkRunner):
         signed = f"SELECT {fields}, if({VERSION} = 1, 1L, -1L) AS {WEIGHT} FROM ({answer}){where}"
         query = consolidation(self.output(), f"({signed})", WEIGHT)
         return self._output(query, changes)
-
-    def _answers_nothing(self) -> bool:
-        """True if the operator has an answer over no rows at all: an aggregate without groups."""
-        return isinstance(self.operator.node, Aggregate) and not self.operator.node.groups
 
     def _output(self, query: str, changes: Sequence[Delta | None]) -> Delta:
         changed = sum(change.count() for change in changes if change is not None)

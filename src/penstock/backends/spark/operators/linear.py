@@ -1,4 +1,4 @@
-"""Linear operators: the change of the output is the operator applied to the change of the input."""
+"""Linear operators as queries over changes that nobody evaluates before somebody reads them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructType
 
 from penstock.backends.portable import Portable
+from penstock.backends.rules.linear import ClockedRule, ConstantRule, LinearRule
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.absent import without
-from penstock.backends.spark.operators.runner import SparkRunner, column_terms
+from penstock.backends.spark.operators.runner import SparkRunner
 from penstock.backends.spark.trace import Trace
 from penstock.backends.spark.workspace import Workspace
 from penstock.backends.thresholds import GENERATED
@@ -26,20 +27,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class ConstantRunner(SparkRunner):
-    """Rows of a VALUES: all of them in the first step, nothing afterwards."""
+class ConstantRunner(ConstantRule[Delta], SparkRunner):
+    """Rows of a VALUES."""
 
     def __init__(self, workspace: Workspace, operator: Constant) -> None:
         super().__init__(workspace)
         self.operator = operator
 
-    def wants_step(self) -> bool:
-        return False
-
-    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        del inputs
-        if not first:
-            return None
+    def rows(self) -> Delta | None:
         rows = self.workspace.renderer({}).sql(self.operator.node)
         names = columns_text(self.operator.node.names)
         weighted = f"SELECT {names + ', ' if names else ''}1L AS {WEIGHT} FROM ({rows})"
@@ -48,8 +43,8 @@ class ConstantRunner(SparkRunner):
         )
 
 
-class LinearRunner(SparkRunner):
-    """A chain of filters, projections, unions and generators over the change, lazily."""
+class LinearChain(SparkRunner):
+    """A chain over changes, lazily."""
 
     def __init__(
         self, workspace: Workspace, operator: Linear | Clocked, schema: StructType, inputs: Sequence[StructType]
@@ -61,14 +56,41 @@ class LinearRunner(SparkRunner):
         self.fanout = GENERATED ** sum(isinstance(node, Generate) for node in operator.node.walk())
         self.read = Counter(node.relation for node in operator.node.walk() if isinstance(node, Scan))
 
-    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        del first
-        changed = [delta for delta in inputs if delta is not None and not delta.is_empty()]
-        if not changed:
-            return None
-        if self.picked is not None and changed[0].rows is not None:
-            return self._picked(changed[0])
-        return self.applied(inputs)
+    def over(self, names: dict[str, str]) -> Plan:
+        """The chain over the inputs that have names; one that stays in it without rows gets a name."""
+        node = without(self.operator.node, frozenset(names))
+        for item in node.walk():
+            if isinstance(item, Scan) and item.relation not in names:
+                names[item.relation] = self.workspace.name(self.workspace.empty(self.inputs[item.relation]))
+        return node
+
+    def over_changes(self, changes: Sequence[Delta | None]) -> Delta:
+        """The chain over changes; an input without a change takes no part in the plan."""
+        there = {
+            f"#{number}": delta
+            for number, delta in zip(self.operator.inputs, changes, strict=True)
+            if delta is not None and not delta.is_empty()
+        }
+        names = {number: delta.view for number, delta in there.items()}
+        node = self.over(names)
+        return Delta.of_query(
+            self.workspace,
+            self.workspace.renderer(names, (WEIGHT,)).sql(node),
+            self.schema,
+            estimate=self.fanout * sum(self.read[number] * delta.estimate for number, delta in there.items()),
+            retracts=any(delta.retracts for delta in there.values()),
+            cancels=any(delta.cancels for delta in there.values()),
+        )
+
+
+class LinearRunner(LinearRule[Delta], LinearChain):
+    """A chain over the change; what only chooses columns of rows that are evaluated is evaluated, too."""
+
+    def applied(self, changes: Sequence[Delta | None]) -> Delta:
+        there = [delta for delta in changes if delta is not None and self.has_rows(delta)]
+        if self.picked is not None and there[0].rows is not None:
+            return self._picked(there[0])
+        return self.over_changes(changes)
 
     @cached_property
     def picked(self) -> tuple[str, ...] | None:
@@ -95,34 +117,8 @@ class LinearRunner(SparkRunner):
         )
         return delta.projected(items)
 
-    def _over(self, names: dict[str, str]) -> Plan:
-        """The chain over the inputs that have names; one that stays in it without rows gets a name."""
-        node = without(self.operator.node, frozenset(names))
-        for item in node.walk():
-            if isinstance(item, Scan) and item.relation not in names:
-                names[item.relation] = self.workspace.name(self.workspace.empty(self.inputs[item.relation]))
-        return node
 
-    def applied(self, inputs: Sequence[Delta | None]) -> Delta:
-        """The chain over changes; an input without a change takes no part in the plan."""
-        changes = {
-            f"#{number}": delta
-            for number, delta in zip(self.operator.inputs, inputs, strict=True)
-            if delta is not None and not delta.is_empty()
-        }
-        names = {number: delta.view for number, delta in changes.items()}
-        node = self._over(names)
-        return Delta.of_query(
-            self.workspace,
-            self.workspace.renderer(names, (WEIGHT,)).sql(node),
-            self.schema,
-            estimate=self.fanout * sum(self.read[number] * delta.estimate for number, delta in changes.items()),
-            retracts=any(delta.retracts for delta in changes.values()),
-            cancels=any(delta.cancels for delta in changes.values()),
-        )
-
-
-class ClockedRunner(LinearRunner):
+class ClockedRunner(ClockedRule[Delta], LinearChain):
     """A chain that reads the clock: when the clock has moved, what the chain says of the remembered rows has too."""
 
     def __init__(
@@ -137,63 +133,60 @@ class ClockedRunner(LinearRunner):
 
     def hold(self, found: Portable) -> None:
         pairs = zip(found.rows, self.inputs.values(), strict=True)
-        self._propose(
-            [
-                None if rows is None else Delta.of_arrow(self.workspace, rows.select(kind.names), kind)
-                for rows, kind in pairs
-            ]
+        self.remember_all(
+            self.all_met(
+                [
+                    None if rows is None else Delta.of_arrow(self.workspace, rows.select(kind.names), kind)
+                    for rows, kind in pairs
+                ]
+            )
         )
         self.commit()
 
-    def wants_step(self) -> bool:
-        return self.workspace.clock != self.at and any(trace.rows for trace in self.traces)
+    def clock_has_moved(self) -> bool:
+        return self.workspace.clock != self.at
+
+    def remembers_any(self) -> bool:
+        return any(trace.rows for trace in self.remembered)
+
+    def has_rows(self, change: Delta | None) -> bool:
+        """True if it has; whether a change has rows is not known before it is evaluated."""
+        return change is not None and not change.settled().is_empty()
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        del first
         self.moved_to = self.workspace.clock
-        # Whether a change has rows is not known before it is evaluated.
-        settled = [None if delta is None or delta.settled().is_empty() else delta for delta in inputs]
-        parts = [self.applied(settled).frame()] if any(settled) else []
-        parts += self._moved()
-        self._propose(settled)
-        if not parts:
-            return None
-        frame = parts[0]
-        for part in parts[1:]:
-            frame = frame.unionByName(part)
-        estimate = sum(trace.rows for trace in self.traces) + sum(d.estimate for d in settled if d is not None)
-        return Delta.of_frame(self.workspace, consolidated(frame), estimate=estimate).settled()
+        return super().step(inputs, first=first)
 
-    def _moved(self) -> list[DataFrame]:
-        """The rows that the remembered ones give now, and taken back, those that they gave before."""
-        if not self.wants_step():
-            return []
+    def unmoved(self, changes: Sequence[Delta | None]) -> Delta | None:
+        if not any(changes):
+            return None
+        return self._together([self.over_changes(changes).frame()], changes)
+
+    def moved(self, changes: Sequence[Delta | None]) -> Delta | None:
         names = {
             f"#{number}": self.workspace.name(trace.frame.drop(KEY))
             for number, trace in zip(self.operator.inputs, self.traces, strict=True)
             if trace.frame is not None
         }
-        node = self._over(names)
+        node = self.over(names)
         now = self.workspace.sql(self.workspace.renderer(names, (WEIGHT,)).sql(node))
         before = self.workspace.sql(self.workspace.renderer(names, (WEIGHT,), clock=self.at).sql(node))
         taken = before.withColumn(WEIGHT, -before[WEIGHT])
-        return [now, taken]
+        parts = [self.over_changes(changes).frame()] if any(changes) else []
+        return self._together([*parts, now, taken], changes)
 
-    def _propose(self, settled: Sequence[Delta | None]) -> None:
-        if not self.traces and not any(settled):
-            return
-        traces = list(self.traces) or [self._nothing()] * len(settled)
-        grown = []
-        for trace, delta in zip(traces, settled, strict=True):
-            keyed = None if delta is None else self.keyed(delta, column_terms(delta.schema, delta.names))
-            if keyed is not None:
-                known = trace if trace.schema.fields else Trace(self.workspace, keyed.schema.toNullable())
-                trace = known.appended(keyed)  # noqa: PLW2901
-            grown.append(trace)
-        self.proposed = grown
+    def _together(self, parts: Sequence[DataFrame], changes: Sequence[Delta | None]) -> Delta:
+        frame = parts[0]
+        for part in parts[1:]:
+            frame = frame.unionByName(part)
+        estimate = sum(trace.rows for trace in self.traces) + sum(d.estimate for d in changes if d is not None)
+        return Delta.of_frame(self.workspace, consolidated(frame), estimate=estimate).settled()
 
-    def _nothing(self) -> Trace:
-        return Trace(self.workspace, StructType([]))
+    def remember(self, place: int, change: Delta) -> None:
+        traces = list(self.remembered) or [Trace(self.workspace, StructType([]))] * len(self.inputs)
+        known = traces[place] if traces[place].schema.fields else Trace(self.workspace, change.schema.toNullable())
+        traces[place] = known.appended(change)
+        self.proposed = traces
 
     def commit(self) -> None:
         super().commit()

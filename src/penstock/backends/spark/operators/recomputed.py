@@ -1,4 +1,4 @@
-"""Queries without a key to go by: recomputed in batch and compared with the last answer (A5)."""
+"""Queries without a key to go by: recomputed as Spark's batch."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.backends.portable import Portable
+from penstock.backends.rules.recomputed import RecomputedRule
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.fixpoint import least_fixpoint
 from penstock.backends.spark.names import columns_text
-from penstock.backends.spark.operators.runner import SparkRunner, column_terms
+from penstock.backends.spark.operators.runner import SparkRunner
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import KEY, WEIGHT
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-class RecomputedRunner(SparkRunner):
+class RecomputedRunner(RecomputedRule[Delta], SparkRunner):
     """Keeps its inputs and its last answer."""
 
     def __init__(self, workspace: Workspace, operator: Recomputed | Iterated, schemas: Sequence[StructType]) -> None:
@@ -32,21 +33,16 @@ class RecomputedRunner(SparkRunner):
         self.next_answer: Delta | None = None
         self.at = workspace.clock
 
-    def wants_step(self) -> bool:
-        return self.operator.uses_clock and self.workspace.clock != self.at
+    @property
+    def reads_clock(self) -> bool:
+        return self.operator.uses_clock
 
-    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        changes = [
-            None if delta is None else self.keyed(delta, column_terms(delta.schema, delta.names)) for delta in inputs
-        ]
-        if not any(changes) and not first and not self.wants_step():
-            return None
-        self.proposed = [
-            trace if change is None else trace.appended(change)
-            for trace, change in zip(self.traces, changes, strict=True)
-        ]
-        estimate = sum(trace.rows for trace in self.proposed) + (0 if self.answer is None else self.answer.count())
-        answer = self._answered(self.proposed)
+    def clock_has_moved(self) -> bool:
+        return self.workspace.clock != self.at
+
+    def answered(self) -> Delta | None:
+        estimate = sum(trace.rows for trace in self.remembered) + (0 if self.answer is None else self.answer.count())
+        answer = self._answered(self.remembered)
         self.next_answer = Delta.of_frame(self.workspace, answer, estimate=estimate).settled()
         return self._difference(estimate)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.analysis.derived import OfKeys
-from penstock.backends.api import LineText, Runner
+from penstock.backends.api import LineText
 from penstock.backends.portable import Portable
+from penstock.backends.rules.rule import Rule
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.collecting import collected, unexpired
 from penstock.backends.spark.grouping import hash_text
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Terms = list[tuple[str, "DataType"]]
 
 
-class SparkRunner(Runner[Delta]):
+class SparkRunner(Rule[Delta]):
     """One operator at work; `traces` is its state, one for each input or one for its groups."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -38,6 +39,29 @@ class SparkRunner(Runner[Delta]):
         self.expiries: tuple[Expiry, ...] = ()
         self._unexpired: dict[int, str] = {}  # by trace: which rows something may still touch, as of the last step
         self.collected: dict[int, int] = {}  # how large a trace was when all that had expired was gone
+
+    def has_rows(self, change: Delta | None) -> bool:
+        return change is not None and not change.is_empty()
+
+    def met(self, place: int, change: Delta | None) -> Delta | None:
+        return None if change is None else self.keyed(change, self.terms_of(place, change))
+
+    def terms_of(self, place: int, change: Delta) -> Terms:
+        """The key by which a change of an input is hashed; that of its rows as a whole, unless somebody says more."""
+        del place
+        return column_terms(change.schema, change.names)
+
+    def remember(self, place: int, change: Delta) -> None:
+        self.proposed = list(self.remembered)
+        self.proposed[place] = self.proposed[place].appended(change)
+
+    def remembers(self, place: int) -> bool:
+        return self.remembered[place].rows > 0
+
+    @property
+    def remembered(self) -> list[Trace]:
+        """The traces as they are with what the step has proposed."""
+        return self.traces if self.proposed is None else self.proposed
 
     def commit(self) -> None:
         if self.proposed is not None:

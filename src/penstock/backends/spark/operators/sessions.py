@@ -1,21 +1,15 @@
-"""SESSION: a change recomputes the sessions next to it, and leaves the others of its key alone.
-
-    a row at t touches a session [start, end) of its key if   start < t + gap   and   t < end
-
-What a row joins, or leaves behind, are the sessions that it touches, and those that touch each other only through rows
-of the same change: two sessions that were there before are a gap apart. So the touched sessions and the change hold
-all that can merge or split.
-"""
+"""SESSION on Spark: the touched sessions are found by a hash of the key, where they lie."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from penstock.backends.portable import Portable
 from penstock.backends.render import VERSION
+from penstock.backends.rules.sessions import SessionsRule
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import consolidation
 from penstock.backends.spark.names import columns_text
@@ -32,8 +26,8 @@ from penstock.plan.scalar import quoted
 _ROWS = "#rows"
 
 
-class SessionsRunner(SparkRunner):
-    """Keeps its own output, by key: each row with the start and the end of its session."""
+class SessionsRunner(SessionsRule[Delta], SparkRunner):
+    """Keeps its own output by key."""
 
     def __init__(
         self, workspace: Workspace, operator: Sessions, schema: StructType, output: Callable[[], StructType]
@@ -51,11 +45,11 @@ class SessionsRunner(SparkRunner):
     def hold(self, found: Portable) -> None:
         self.traces = [self._holding(self.traces[0], found.answers, self.terms)]
 
-    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        del first
-        change = self.keyed(inputs[0], self.terms)
-        if change is None:
-            return None
+    def terms_of(self, place: int, change: Delta) -> Terms:
+        del place, change
+        return self.terms
+
+    def moved(self, change: Delta) -> Delta | None:
         weighted = Scan(_ROWS, (*self.node.input.fields, Field(WEIGHT, "bigint", nullable=False)))
         renderer = self.workspace.renderer({_ROWS: f"({self._versions(change)})"}, (VERSION,))
         answer = renderer.sql(replace(self.node, input=weighted))
@@ -65,11 +59,10 @@ class SessionsRunner(SparkRunner):
         )
         query = consolidation(self.output, f"({signed})", WEIGHT)
         found = Delta.of_query(self.workspace, query, self.output, estimate=change.count() * ROWS_OF_SESSIONS)
-        kept = self.keyed(found, self.terms)
-        if kept is None:
-            return None
-        self.proposed = [self.traces[0].appended(kept)]
-        return kept.projected(columns_text(tuple(self.output.names)))
+        return self.keyed(found, self.terms)
+
+    def shown(self, found: Delta) -> Delta:
+        return found.projected(columns_text(tuple(self.output.names)))
 
     def _versions(self, change: Delta) -> str:
         """The rows of the touched sessions, as they were (0) and as they are (1)."""
