@@ -7,11 +7,16 @@ import pyarrow.types as kinds
 
 from penstock.catalog.reserved import WEIGHT
 
+_PLAIN = (kinds.is_integer, kinds.is_boolean, kinds.is_string, kinds.is_date, kinds.is_timestamp, kinds.is_decimal)
 
-def groups_alike(schema: pa.Schema) -> bool:
-    """True if Arrow finds the same rows equal as Spark: not floating point, where zeros and NaNs have several forms."""
-    plain = (kinds.is_integer, kinds.is_boolean, kinds.is_string, kinds.is_date, kinds.is_timestamp, kinds.is_decimal)
-    return all(any(test(field.type) for test in plain) for field in schema)
+
+def groups_alike(schema: pa.Schema, *, fractions: bool = False) -> bool:
+    """True if Arrow finds the same rows equal as Spark: not floating point, where zeros and NaNs have several forms.
+
+    Of `fractions` with one form of each it does as well.
+    """
+    tests = (*_PLAIN, kinds.is_floating) if fractions else _PLAIN
+    return all(any(test(field.type) for test in tests) for field in schema)
 
 
 def without_cancelled(table: pa.Table) -> pa.Table | None:

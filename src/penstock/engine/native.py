@@ -51,7 +51,8 @@ class NativeRunner(Runner[Delta]):
         if [column.type for column in columns] != wanted.types:
             return None
         table = pa.Table.from_arrays(columns, schema=wanted)
-        return Delta.of_arrow(self.workspace, table, self.schema, cancels=delta.cancels)
+        whole = set(self.native.renamed) >= set(delta.names)
+        return Delta.of_arrow(self.workspace, table, self.schema, cancels=delta.cancels, once=whole and delta.is_once)
 
     def fetched(self, rows: Rows) -> pa.Table:
         """The rows of a change as Arrow."""

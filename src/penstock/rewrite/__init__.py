@@ -24,6 +24,7 @@ what can raise an error to rows that would have been removed before (`raising`).
 | `push_filter_into_union` | a condition on a union is one on each of its branches |
 | `push_filter_through_project` | a condition on computed columns becomes one on what they are computed from |
 | `push_residual_into_join` | a part of a join's condition that speaks of one side only is a filter on that side |
+| `push_semi_join_below` | IN and EXISTS on one side of a join are decided before it, which then keeps fewer rows |
 | `raising` | whether evaluating an expression can raise: division by zero, overflow, a cast that does not fit |
 | `remove_distinct` | DISTINCT over rows that are distinct already keeps state for nothing |
 | `remove_distinct_under_semi_join` | IN and EXISTS ask whether there is a row, not how many |

@@ -16,6 +16,7 @@ from penstock.rewrite.push_filter_into_union import push_filter_into_union
 from penstock.rewrite.push_filter_through_project import push_filter_through_project
 from penstock.rewrite.push_lock_into_join import push_lock_into_join
 from penstock.rewrite.push_residual_into_join import push_residual_into_join
+from penstock.rewrite.push_semi_join_below import push_semi_join_below
 from penstock.rewrite.remove_distinct import remove_distinct
 from penstock.rewrite.remove_distinct_under_semi_join import remove_distinct_under_semi_join
 from penstock.rewrite.remove_trivial_project import remove_trivial_project
@@ -58,6 +59,8 @@ STAGES = (
             filter_to_join_condition,
             push_filter_into_join,
             push_residual_into_join,
+            # After filters have left the way between the two joins.
+            push_semi_join_below,
             push_filter_through_project,
             push_filter_into_union,
             push_filter_below,

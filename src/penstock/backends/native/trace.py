@@ -26,10 +26,14 @@ _LONG = ("VARCHAR", "BLOB")  # an index of their hashes is made in a quarter of 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A relation of the step as FROM takes it, and how many entries it has; None for a query that nobody has run."""
+    """A relation of the step as FROM takes it, and how many entries it has; None for a query that nobody has run.
+
+    Where it is `distinct`, each different row is one entry, with a weight that is not zero.
+    """
 
     name: str
     count: int | None = None
+    distinct: bool = False
 
 
 class Trace:

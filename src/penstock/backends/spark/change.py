@@ -71,6 +71,7 @@ class Delta(api.Delta):
         cancels: bool = False,
         counted: Callable[[int], None] | None = None,
         fetch: Callable[[], pa.Table] | None = None,
+        once: bool = False,
     ) -> None:
         self.workspace = workspace
         self.schema = schema
@@ -86,6 +87,7 @@ class Delta(api.Delta):
         self.partitioned = partitioned
         self._retracts = retracts
         self.cancels = cancels
+        self._once = once  # each different row is one entry, none with a weight of zero
         self._counted = counted
         self._lock = threading.Lock()
         if self.is_lazy:
@@ -93,14 +95,23 @@ class Delta(api.Delta):
 
     @classmethod
     def of_arrow(
-        cls, workspace: Workspace, table: pa.Table, schema: StructType | None = None, *, cancels: bool = False
+        cls,
+        workspace: Workspace,
+        table: pa.Table,
+        schema: StructType | None = None,
+        *,
+        cancels: bool = False,
+        once: bool = False,
     ) -> Delta:
-        """A change that is on the driver; `schema` gives the Spark types where Arrow cannot tell them."""
+        """A change that is on the driver; `schema` gives the Spark types where Arrow cannot tell them.
+
+        With `once` each different row is one entry, and none has a weight of zero.
+        """
         if schema is None:
             from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - `check` goes without PySpark
 
             schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
-        return cls(workspace, schema, arrow=table, cancels=cancels)
+        return cls(workspace, schema, arrow=table, cancels=cancels, once=once)
 
     @classmethod
     def of_frame(
@@ -155,7 +166,9 @@ class Delta(api.Delta):
     ) -> Delta:
         """A change that lies in DuckDB as long as the step lasts, or is a query there; `estimate` of its rows."""
         fetch = partial(source.fetched, rows)
-        found = cls(workspace, schema, rows=rows.count, fetch=fetch, cancels=True, estimate=estimate)
+        found = cls(
+            workspace, schema, rows=rows.count, fetch=fetch, cancels=True, estimate=estimate, once=rows.distinct
+        )
         found.native = rows
         found._source = source
         return found
@@ -207,6 +220,11 @@ class Delta(api.Delta):
             return self._retracts
         # Partial results have no weight.
         return WEIGHT in self.schema.names and bool(pc.any(pc.less(self._arrow[WEIGHT], 0)).as_py())
+
+    @property
+    def is_once(self) -> bool:
+        """True if each different row is known to be one entry, none with a weight of zero."""
+        return self._once
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -327,11 +345,11 @@ class Delta(api.Delta):
     def consolidated(self) -> Delta:
         """Each different row once, with the sum of its weights, none of them zero."""
         settled = self.settled()
-        if settled.rows is not None and settled.rows <= 1 and settled.on_driver:
+        if settled.on_driver and (self._once or (settled.rows is not None and settled.rows <= 1)):
             return settled
         summed = self._added_up_here(settled.arrow()) if settled.on_driver else None
         if summed is not None:
-            return Delta.of_arrow(self.workspace, summed, self.schema)
+            return Delta.of_arrow(self.workspace, summed, self.schema, once=True)
         query = consolidation(self.schema, settled.view, WEIGHT)
         return Delta.of_query(self.workspace, query, self.schema, estimate=settled.estimate).settled()
 
@@ -339,10 +357,14 @@ class Delta(api.Delta):
         """The rows with equal ones added up; None where Spark has to be asked which are, and there is one to ask."""
         if groups_alike(rows.schema):
             return added_up(rows)
-        if self.workspace.has_spark or rows.column_names[-1:] != [WEIGHT]:
+        if rows.column_names[-1:] != [WEIGHT]:
             return None
         from penstock.backends import weighted  # noqa: PLC0415 - 30 ms that `check` need not wait
 
+        if groups_alike(rows.schema, fractions=True):
+            return added_up(weighted.with_one_zero(rows))
+        if self.workspace.has_spark:
+            return None
         found = weighted.added_up(None, weighted.with_one_zero(rows))
         return rows.slice(0, 0) if found is None else found
 

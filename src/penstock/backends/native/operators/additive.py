@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from penstock.backends.native.comparing import key
+from penstock.backends.native.kinds import stored
 from penstock.backends.native.operators.grouped import GroupedOperator
 from penstock.backends.native.operators.partials import decomposed
-from penstock.backends.native.operators.text import cast, filled
+from penstock.backends.native.operators.text import filled
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
@@ -60,9 +61,10 @@ class AdditiveOperator(AdditiveRule[Rows], GroupedOperator):
         ]
 
     def _row(self, prefix: str) -> list[str]:
-        return [*self.groups, *(filled(answer, prefix) for answer in self._answers)]
+        """The values of an answer, in the types of the output: what becomes equal there has not changed."""
+        values = [*self.groups, *(filled(answer, prefix) for answer in self._answers)]
+        return [f"CAST({value} AS {stored(kind)})" for value, (_, kind) in zip(values, self.outputs, strict=True)]
 
     def _signed(self, values: list[str], weight: int, condition: str) -> str:
         named = [f"{value} AS {quoted(name)}" for value, (name, _) in zip(values, self.outputs, strict=True)]
-        rows = f"SELECT {', '.join(named) or '1 AS __none'} FROM __touched WHERE {condition}"
-        return f"SELECT {', '.join([*cast(self.outputs), f'{weight}::BIGINT AS {WEIGHT}'])} FROM ({rows})"
+        return f"SELECT {', '.join([*named, f'{weight}::BIGINT AS {WEIGHT}'])} FROM __touched WHERE {condition}"

@@ -71,7 +71,7 @@ class AnsweredOperator(NativeOperator):
         touched = self.keys.touched([rows, None], self.rows.rows) if rows is not None and self.keys.any else ""
         before = self._before(touched)
         now = self.now(rows, touched)
-        found = self.made(difference(self.answers.names, f"({now})", before))
+        found = self.made(difference(self.answers.names, f"({now})", before), distinct=True)
         if found is not None:
             self.answers.append(found)
         return found

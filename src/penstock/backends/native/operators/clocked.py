@@ -25,12 +25,12 @@ class ClockedOperator(ClockedRule[Rows], LinearChain):
 
     def unmoved(self, changes: Changes) -> Rows | None:
         parts = self._of_changes(changes)
-        return self.made(added_up(self._names, parts)) if parts else None
+        return self.made(added_up(self._names, parts), distinct=True) if parts else None
 
     def moved(self, changes: Changes) -> Rows | None:
         now = self.over([trace.table for trace in self.traces])
         then = negated(self._names, f"({_before(now)})")
-        return self.made(added_up(self._names, [*self._of_changes(changes), now, then]))
+        return self.made(added_up(self._names, [*self._of_changes(changes), now, then]), distinct=True)
 
     @property
     def _names(self) -> tuple[str, ...]:

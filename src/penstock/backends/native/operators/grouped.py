@@ -14,7 +14,7 @@ from penstock.backends.native.operators.touched import NULL_SAFE, equality
 from penstock.backends.native.proof import Proven, quoted
 from penstock.backends.native.trace import Rows, listed
 from penstock.backends.portable import Portable
-from penstock.backends.thresholds import LARGE_STATE_ROWS, LEAST_DELETED_ROWS
+from penstock.backends.thresholds import LARGE_STATE_ROWS, LEAST_DELETED_ROWS, REWRITE_SHARE
 from penstock.catalog.types import Type
 
 
@@ -85,9 +85,9 @@ class GroupedOperator(NativeOperator):
             count = self.store.made(touched, self._touched(self._untouched(), same))
         if not count:
             return None
-        self._replace(touched, same)
+        self._replace(touched, same, count)
         found = " UNION ALL ".join(self.answers("__o_", "__t_", first=first)).replace("__touched", touched)
-        return Rows(f"({found})")
+        return Rows(f"({found})", distinct=self.tells_equals)
 
     def _added(self, contributed: Sequence[str]) -> str:
         parts = self.contributions
@@ -116,19 +116,23 @@ class GroupedOperator(NativeOperator):
         state = f"(SELECT *, true AS __known FROM {self.table})"
         return f"SELECT __known, {', '.join(items)} FROM ({change}) c LEFT JOIN {state} s ON {on}"
 
-    def _replace(self, touched: str, same: str) -> None:
-        """Have the touched groups hold what they are now."""
+    def _replace(self, touched: str, same: str, count: int) -> None:
+        """Have the touched groups, which are so many, hold what they are now."""
         on = " AND ".join(f"s.{group} {same} c.{group}" for group in self.groups) or "true"
+        partials = [f"{quoted('__t_' + item.name)} AS {quoted(item.name)}" for item in self.partials]
+        items = ", ".join([*self.groups, *partials])
+        now = f"SELECT * FROM (SELECT {items} FROM {touched}) WHERE NOT ({self.vanished()})"
+        if self.entries >= LARGE_STATE_ROWS and count * REWRITE_SHARE > self.entries:
+            others = f"SELECT s.* FROM {self.table} s ANTI JOIN {touched} c ON {on}"
+            self._proposed = self.store.rewritten(self.table, f"{others} UNION ALL {now}") - self.entries
+            self._deleted = 0
+            return
         gone = 0
         if self.entries:
             gone = self.store.changed(
                 f"DELETE FROM {self.table} s USING (SELECT * FROM {touched} WHERE __known) c WHERE {on}"
             )
-        partials = [f"{quoted('__t_' + item.name)} AS {quoted(item.name)}" for item in self.partials]
-        items = ", ".join([*self.groups, *partials])
-        came = self.store.changed(
-            f"INSERT INTO {self.table} SELECT * FROM (SELECT {items} FROM {touched}) WHERE NOT ({self.vanished()})"
-        )
+        came = self.store.changed(f"INSERT INTO {self.table} {now}")
         self._proposed = came - gone
         self._deleted += gone
 

@@ -35,7 +35,7 @@ class JoinOperator(JoinRule[Rows], NativeOperator):
             parts.append(self._probe(left.name, self.traces[RIGHT].table))
         if right is not None:
             parts.append(self._probe(self.traces[LEFT].table, right.name))
-        return self.made(self._together(parts)) if parts else None
+        return self.made(self._together(parts), distinct=self._retracts) if parts else None
 
     def _together(self, parts: list[str]) -> str:
         """The rows without those that cancel one another, which the next join would multiply (docs/adr/0018)."""

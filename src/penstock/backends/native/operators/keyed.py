@@ -41,7 +41,7 @@ class KeyedOperator(KeyedRule[Rows], NativeOperator):
         sign = f"CASE WHEN {VERSION} = 1 THEN 1 ELSE -1 END::BIGINT"
         where = f" WHERE {VERSION} = 1" if first else ""
         signed = f"SELECT {weighing(names, sign)} FROM ({answer}){where}"
-        return self.made(added_up(names, [signed]))
+        return self.made(added_up(names, [signed]), distinct=True)
 
     def _touched(self, inputs: Changes) -> str:
         """A relation of the touched keys."""

@@ -41,7 +41,10 @@ class LinearOperator(LinearRule[Rows], LinearChain):
     """A chain over the change; whoever reads it evaluates it."""
 
     def applied(self, changes: Changes) -> Rows:
-        return Rows(f"({self.over_changes(changes)})")
+        # Which names all columns anew, and leaves none out, keeps different rows apart.
+        whole = self.renamed is not None and set(self.renamed) >= {name for name, _ in self.inputs[0]}
+        distinct = whole and changes[0] is not None and changes[0].distinct
+        return Rows(f"({self.over_changes(changes)})", distinct=distinct)
 
 
 def _renamed(node: Plan, names: Sequence[str]) -> tuple[str, ...] | None:

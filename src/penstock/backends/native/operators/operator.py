@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.backends.api import LineText
 from penstock.backends.native.collecting import Collector
-from penstock.backends.native.kinds import stored
+from penstock.backends.native.kinds import is_nested, stored
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Rows, Trace
@@ -40,6 +40,8 @@ class NativeOperator(Rule[Rows]):
         self.traces: list[Trace] = []
         self.collector = Collector(operator.expiries)
         self._table = store.name()
+        # Values within values may be equal in several forms, which the process keeps apart.
+        self.tells_equals = not any(is_nested(kind) for _, kind in self.outputs)
         self._reads_clock = plan_reads_clock(operator.node)
 
     def met(self, place: int, change: Rows | None) -> Rows | None:
@@ -89,11 +91,11 @@ class NativeOperator(Rule[Rows]):
         for trace in self.traces:
             yield trace.rows, trace.bytes
 
-    def made(self, query: str) -> Rows | None:
-        """The rows of a query as a relation of the step; None if there are none."""
+    def made(self, query: str, *, distinct: bool = False) -> Rows | None:
+        """The rows of a query, `distinct` or not, as a relation of the step; None if there are none."""
         self.see_clock()
         count = self.store.made(self._table, query)
-        return Rows(self._table, count) if count else None
+        return Rows(self._table, count, distinct and self.tells_equals) if count else None
 
     def see_clock(self) -> None:
         """Let what it reads of the clock be the step's."""
@@ -102,7 +104,9 @@ class NativeOperator(Rule[Rows]):
 
     def evaluated(self, rows: Rows) -> Rows:
         """A change of its own that is a query, as a table of the step."""
-        return rows if rows.count is not None else self.made(f"SELECT * FROM {rows.name}") or Rows(self._table, 0)
+        if rows.count is not None:
+            return rows
+        return self.made(f"SELECT * FROM {rows.name}", distinct=rows.distinct) or Rows(self._table, 0)
 
     def names(self, found: Mapping[int, str]) -> dict[str, str]:
         """Relations by the names of the leaves that read them."""

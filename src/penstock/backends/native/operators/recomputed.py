@@ -38,7 +38,7 @@ class RecomputedOperator(RecomputedRule[Rows], NativeOperator):
     def answered(self) -> Rows | None:
         contents = {place: content(trace.names, trace.table) for place, trace in enumerate(self.traces[:-1])}
         answer = self.template.over(self.names(contents))
-        found = self.made(difference(self.answers.names, f"({answer})", self.answers.table))
+        found = self.made(difference(self.answers.names, f"({answer})", self.answers.table), distinct=True)
         if found is not None:
             self.answers.append(found)
         return found

@@ -49,7 +49,8 @@ class SessionsOperator(SessionsRule[Rows], NativeOperator):
         together = f"(SELECT {columns} FROM {before} UNION ALL SELECT {columns} FROM {change.name})"
         answer = self._template.over({f"#{self.operator.inputs[0]}": f"({summed(names, together, '> 0')})"})
         rows_then, of_answer = self.traces[0].names, weighing(self.traces[0].names)
-        return self.made(added_up(rows_then, [f"SELECT {of_answer} FROM ({answer})", negated(rows_then, before)]))
+        parts = [f"SELECT {of_answer} FROM ({answer})", negated(rows_then, before)]
+        return self.made(added_up(rows_then, parts), distinct=True)
 
     def _next_to(self, rows: Rows) -> str:
         """The rows of the sessions that a change may move, each once with its weight.
