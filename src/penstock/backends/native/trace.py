@@ -28,12 +28,14 @@ _LONG = ("VARCHAR", "BLOB")  # an index of their hashes is made in a quarter of 
 class Rows:
     """A relation of the step as FROM takes it, and how many entries it has; None for a query that nobody has run.
 
-    Where it is `distinct`, each different row is one entry, with a weight that is not zero.
+    Where it is `distinct`, each different row is one entry, with a weight that is not zero. A query is `costly` if it
+    computes answers: whoever reads it more than once lets it be a table first.
     """
 
     name: str
     count: int | None = None
     distinct: bool = False
+    costly: bool = False
 
 
 class Trace:

@@ -14,6 +14,7 @@ from decimal import Decimal
 _DIGITS = 38
 _HALF = 10**19
 _WHOLE = 10**38
+_OF_SUM = 10  # digits of a sum beyond those of its DECIMALs
 SUMMED = 28  # digits of a DECIMAL whose sum has ten more: no table has the rows to fill these
 Call = Callable[[str, str], str]
 
@@ -68,8 +69,18 @@ def of_units(value: str, scale: int) -> str:
 
 
 def averaged(total: str, count: str, precision: int, scale: int) -> str:
-    """The average of DECIMALs by their sum and count, a HUGEINT: four more digits, rounded half away from zero."""
-    whole = in_units(total)
-    rest = f"(20000 * ({whole} % {count}) + CAST(sign({whole}) AS HUGEINT) * {count}) // (2 * {count})"
-    units = of_units(f"(10000 * ({whole} // {count}) + {rest})", scale + 4)
-    return f"CAST({units} AS DECIMAL({precision + 4},{scale + 4}))"
+    """The average of DECIMALs by their sum and count, a HUGEINT: four more digits, rounded half away from zero.
+
+    One division tells it where ten thousand times the sum, which has at most ten digits more than they, can be told.
+    """
+    digits = precision + _OF_SUM
+    if digits + max(scale, 5) <= _DIGITS:
+        one = f"CAST({10**scale} AS DECIMAL({scale + 1},0))"
+        whole = f"CAST({total} * {one} AS HUGEINT)" if scale else f"CAST({total} AS HUGEINT)"
+        half = f"CASE WHEN {total} < 0 THEN -{count} ELSE {count} END"
+        units = f"(20000 * {whole} + {half}) // (2 * {count})"
+    else:
+        whole = in_units(total)
+        rest = f"(20000 * ({whole} % {count}) + CAST(sign({whole}) AS HUGEINT) * {count}) // (2 * {count})"
+        units = f"10000 * ({whole} // {count}) + {rest}"
+    return f"CAST({of_units(f'({units})', scale + 4)} AS DECIMAL({precision + 4},{scale + 4}))"

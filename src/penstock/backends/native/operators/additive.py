@@ -50,21 +50,28 @@ class AdditiveOperator(AdditiveRule[Rows], GroupedOperator):
         return f"{PRESENT} <= 0" if self.groups else "false"
 
     def answers(self, before: str, after: str, *, first: bool) -> list[str]:
+        """The answer before, taken back, and the one after, each computed once, where they are not the same."""
         was = f"coalesce({before}{PRESENT}, 0) > 0" if self.groups else str(not first).lower()
         now = f"coalesce({after}{PRESENT}, 0) > 0" if self.groups else "true"
-        older, newer = self._row(before), self._row(after)
-        pairs = zip(older[len(self.groups) :], newer[len(self.groups) :], strict=True)
-        changed = " OR ".join(f"({one}) IS DISTINCT FROM ({other})" for one, other in pairs) or "false"
-        return [
-            self._signed(older, -1, f"{was} AND (NOT ({now}) OR {changed})"),
-            self._signed(newer, 1, f"{now} AND (NOT ({was}) OR {changed})"),
+        older, newer = self._computed(before, was), self._computed(after, now)
+        items = [f"{text} AS __b{place}" for place, text in enumerate(older)]
+        items += [f"{text} AS __n{place}" for place, text in enumerate(newer)]
+        computed = ", ".join([*self.groups, f"{was} AS __was", f"{now} AS __now", *items])
+        changed = [f"__b{place} IS DISTINCT FROM __n{place}" for place in range(len(older))]
+        both = f"SELECT *, unnest([-1, 1])::BIGINT AS {WEIGHT} FROM (SELECT {computed} FROM __touched)"
+        differ = " OR ".join(["NOT (__was AND __now)", *changed])
+        shown = f"CASE WHEN {WEIGHT} < 0 THEN __was ELSE __now END AND ({differ})"
+        columns = [
+            *(f"CAST({group} AS {stored(kind)})" for group, (_, kind) in zip(self.groups, self.outputs, strict=False)),
+            *(f"CASE WHEN {WEIGHT} < 0 THEN __b{place} ELSE __n{place} END" for place in range(len(older))),
         ]
+        named = [f"{text} AS {quoted(name)}" for text, (name, _) in zip(columns, self.outputs, strict=True)]
+        return [f"SELECT {', '.join([*named, WEIGHT])} FROM ({both}) WHERE {shown}"]
 
-    def _row(self, prefix: str) -> list[str]:
-        """The values of an answer, in the types of the output: what becomes equal there has not changed."""
-        values = [*self.groups, *(filled(answer, prefix) for answer in self._answers)]
-        return [f"CAST({value} AS {stored(kind)})" for value, (_, kind) in zip(values, self.outputs, strict=True)]
-
-    def _signed(self, values: list[str], weight: int, condition: str) -> str:
-        named = [f"{value} AS {quoted(name)}" for value, (name, _) in zip(values, self.outputs, strict=True)]
-        return f"SELECT {', '.join([*named, f'{weight}::BIGINT AS {WEIGHT}'])} FROM __touched WHERE {condition}"
+    def _computed(self, prefix: str, present: str) -> list[str]:
+        """The values of an answer, if there is one, in the types of the output: what is equal there has not changed."""
+        kinds = (stored(kind) for _, kind in self.outputs[len(self.groups) :])
+        return [
+            f"CASE WHEN {present} THEN CAST({filled(answer, prefix)} AS {kind}) END"
+            for answer, kind in zip(self._answers, kinds, strict=True)
+        ]

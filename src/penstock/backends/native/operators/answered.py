@@ -65,7 +65,7 @@ class AnsweredOperator(NativeOperator):
         self.answers.load(found.answers)
 
     def step(self, inputs: Changes, *, first: bool) -> Rows | None:
-        (rows,) = inputs
+        (rows,) = self.all_met(inputs)
         if rows is None and not first:
             return None
         touched = self.keys.touched([rows, None], self.rows.rows) if rows is not None and self.keys.any else ""

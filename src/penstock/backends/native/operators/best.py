@@ -51,7 +51,7 @@ class BestOperator(NativeOperator):
 
     def step(self, inputs: Changes, *, first: bool) -> Rows | None:
         del first
-        (rows,) = inputs
+        (rows,) = self.all_met(inputs)
         if rows is None or not self._count:
             return None
         self.store.made(self._old, self._before(rows))

@@ -87,7 +87,7 @@ class GroupedOperator(NativeOperator):
             return None
         self._replace(touched, same, count)
         found = " UNION ALL ".join(self.answers("__o_", "__t_", first=first)).replace("__touched", touched)
-        return Rows(f"({found})", distinct=self.tells_equals)
+        return Rows(f"({found})", distinct=self.tells_equals, costly=True)
 
     def _added(self, contributed: Sequence[str]) -> str:
         parts = self.contributions

@@ -44,7 +44,8 @@ class LinearOperator(LinearRule[Rows], LinearChain):
         # Which names all columns anew, and leaves none out, keeps different rows apart.
         whole = self.renamed is not None and set(self.renamed) >= {name for name, _ in self.inputs[0]}
         distinct = whole and changes[0] is not None and changes[0].distinct
-        return Rows(f"({self.over_changes(changes)})", distinct=distinct)
+        costly = any(change is not None and change.costly for change in changes)
+        return Rows(f"({self.over_changes(changes)})", distinct=distinct, costly=costly)
 
 
 def _renamed(node: Plan, names: Sequence[str]) -> tuple[str, ...] | None:

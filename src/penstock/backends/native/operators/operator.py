@@ -40,13 +40,16 @@ class NativeOperator(Rule[Rows]):
         self.traces: list[Trace] = []
         self.collector = Collector(operator.expiries)
         self._table = store.name()
+        self._met = [store.name() for _ in self.inputs]
         # Values within values may be equal in several forms, which the process keeps apart.
         self.tells_equals = not any(is_nested(kind) for _, kind in self.outputs)
         self._reads_clock = plan_reads_clock(operator.node)
 
     def met(self, place: int, change: Rows | None) -> Rows | None:
-        del place
-        return change
+        if change is None or not change.costly or change.count is not None:
+            return change
+        count = self.store.made(self._met[place], f"SELECT * FROM {change.name}")
+        return Rows(self._met[place], count, change.distinct) if count else None
 
     def remember(self, place: int, change: Rows) -> None:
         self.traces[place].append(change)
@@ -75,7 +78,7 @@ class NativeOperator(Rule[Rows]):
 
     def drop(self) -> None:
         """Give back what its tables take; it is not used again."""
-        for name in (self._table, *(trace.table for trace in self.traces)):
+        for name in (self._table, *self._met, *(trace.table for trace in self.traces)):
             self.store.drop(name)
 
     def portable(self) -> Portable:
