@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.tiers import either
+from tests.tiers import EXTENDED, either
 
 import penstock
 from penstock.backends.native.operators.reduced import ReducedOperator
@@ -78,7 +78,8 @@ def test_oracle_answers_are_the_batch_s_after_every_step(interpreting: object) -
                 assert found == wanted, step
                 if step == 3:
                     one.compact()
-                assert all(one.verify(name) for name in REDUCED), step
+                if EXTENDED or step >= 5:  # all rows have gone then, and come again
+                    assert all(one.verify(name) for name in REDUCED), step
             assert reduced(one) == len(REDUCED)
 
 
