@@ -102,19 +102,19 @@ class GroupedOperator(NativeOperator):
         return f"SELECT {', '.join(f'NULL::{item.kind} AS {quoted(item.name)}' for item in self.contributions)}"
 
     def _touched(self, change: str, same: str) -> str:
-        """The touched groups, with their partials before (`__o_`) and after (`__t_`)."""
+        """The touched groups: places in the state (`__at`), partials before (`__o_`) and after (`__t_`)."""
         items = [f"c.{group} AS {group}" for group in self.groups]
         for item in self.partials:
             old, new, name = f"s.{quoted(item.name)}", f"c.{quoted(item.name)}", item.name
             merged = f"({item.merged.format(old, new)})"
             after = item.whole.format(old, new) or (
-                f"CASE WHEN __known IS NULL OR {old} IS NULL THEN {new} WHEN {new} IS NULL THEN {old} ELSE {merged} END"
+                f"CASE WHEN __at IS NULL OR {old} IS NULL THEN {new} WHEN {new} IS NULL THEN {old} ELSE {merged} END"
             )
             after = item.checked.format(f"({after})") or after
             items += [f"{old} AS {quoted('__o_' + name)}", f"{after} AS {quoted('__t_' + name)}"]
         on = " AND ".join(f"s.{group} {same} c.{group}" for group in self.groups) or "true"
-        state = f"(SELECT *, true AS __known FROM {self.table})"
-        return f"SELECT __known, {', '.join(items)} FROM ({change}) c LEFT JOIN {state} s ON {on}"
+        state = f"(SELECT *, rowid AS __at FROM {self.table})"
+        return f"SELECT __at, {', '.join(items)} FROM ({change}) c LEFT JOIN {state} s ON {on}"
 
     def _replace(self, touched: str, same: str, count: int) -> None:
         """Have the touched groups, which are so many, hold what they are now."""
@@ -130,7 +130,7 @@ class GroupedOperator(NativeOperator):
         gone = 0
         if self.entries:
             gone = self.store.changed(
-                f"DELETE FROM {self.table} s USING (SELECT * FROM {touched} WHERE __known) c WHERE {on}"
+                f"DELETE FROM {self.table} WHERE rowid IN (SELECT __at FROM {touched} WHERE __at IS NOT NULL)"
             )
         came = self.store.changed(f"INSERT INTO {self.table} {now}")
         self._proposed = came - gone
