@@ -26,6 +26,9 @@ HANDED_ROWS = 5_000
 # Before keys are looked for among so many rows, it is asked whether one of them is NULL: if not, that is quicker.
 LARGE_STATE_ROWS = 200_000
 
+# What rows add up to, value by value, is kept beside them where there are so many times as many rows.
+KEPT_VALUES = 16
+
 # How the rows of a DataFrame come into the process.
 
 # Partitions are taken so many at a time as fill a window of these bytes, and at least one for each core.

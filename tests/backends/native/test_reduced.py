@@ -11,6 +11,7 @@ import pytest
 from tests.tiers import EXTENDED, either
 
 import penstock
+from penstock.backends.native.operators import reduced as at_work
 from penstock.backends.native.operators.reduced import ReducedOperator
 
 TABLE = "CREATE TABLE t (g INT, s STRING, n INT, b BIGINT, d DECIMAL(12, 2), w DECIMAL(38, 4), at DATE, x DOUBLE);"
@@ -83,14 +84,57 @@ def test_oracle_answers_are_the_batch_s_after_every_step(interpreting: object) -
             assert reduced(one) == len(REDUCED)
 
 
-def test_state_goes_on_from_a_directory(tmp_path: Any) -> None:
+def kept(pipeline: penstock.Pipeline) -> int:
+    installed = pipeline._opened().stepper.engine.installed
+    operators = [operator for item in installed for operator in item.native.values()]
+    return sum(isinstance(operator, ReducedOperator) and operator._kept is not None for operator in operators)
+
+
+RAISING = "CREATE VIEW fails AS SELECT 10 DIV (n - 99) AS q FROM t;"
+
+
+@pytest.mark.parametrize("share", [0, 2])
+@pytest.mark.both
+def test_oracle_what_is_kept_by_value_answers_as_all_rows_do(monkeypatch: Any, share: int) -> None:
+    """With a step now and then that fails behind it, and a compaction."""
+    seen = set()
+    for seed in range(either(1, 40)):
+        with penstock.Pipeline(program(REDUCED) + RAISING, engine="native") as other:
+            steps = list(changes(seed, 12))
+            wanted = [told(other, rows) for rows in steps]
+        monkeypatch.setattr(at_work, "LARGE_STATE_ROWS", 1)
+        monkeypatch.setattr(at_work, "KEPT_VALUES", share)
+        with penstock.Pipeline(program(REDUCED) + RAISING, engine="native") as one:
+            for number, rows in enumerate(steps):
+                if number % 3 == 2:
+                    with pytest.raises(penstock.DataError):
+                        one.step({"t": [(1, "a", 99, 1, None, None, None, 0.5), (2, "b", 3, 1, None, None, None, 0.5)]})
+                assert told(one, rows) == wanted[number], (seed, number)
+                seen.add(kept(one))
+                if number == 5:
+                    one.compact()
+        monkeypatch.undo()
+    assert len(seen) > 2 if share else max(seen) == len(REDUCED)
+
+
+def told(pipeline: penstock.Pipeline, rows: list[Any]) -> dict[str, list[str]]:
+    return {name: sorted(map(repr, change.rows)) for name, change in pipeline.step({"t": rows}).items()}
+
+
+@pytest.mark.parametrize("by_value", ["", "by value"])
+def test_state_goes_on_from_a_directory(tmp_path: Any, monkeypatch: Any, by_value: str) -> None:
     steps = list(changes(11, 8))
     with penstock.Pipeline(program(REDUCED), engine="native") as pipeline:
         for rows in steps:
             pipeline.step({"t": rows})
         wanted = {name: sorted(map(repr, pipeline.content(name).rows)) for name in REDUCED}
-    for rows in steps:
-        with penstock.Pipeline(program(REDUCED), engine="native", directory=tmp_path) as pipeline:
+    if by_value:
+        monkeypatch.setattr(at_work, "LARGE_STATE_ROWS", 1)
+        monkeypatch.setattr(at_work, "KEPT_VALUES", 0)
+    for number, rows in enumerate(steps):
+        text = "SET state_seconds = 0;" + program(REDUCED)
+        with penstock.Pipeline(text, engine="native", directory=tmp_path) as pipeline:
+            assert kept(pipeline) == (len(REDUCED) if by_value and number > 2 else 0)
             pipeline.step({"t": rows})
             found = {name: sorted(map(repr, pipeline.content(name).rows)) for name in REDUCED}
     assert found == wanted
