@@ -29,9 +29,17 @@ ONE_ROW = Values(((),), ())
 def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
     """The rows of a declared relation, under its own column names."""
     fields = tuple(Field(item.name, item.type and plain_type(item.type), item.nullable) for item in found.columns)
+    timeless = isinstance(found, Table) and not _has_time(found)
     if place is None:
-        return Scan(found.name, fields)
-    return Scan(found.name, fields, span_of(place), bool(place.meta.get(TAIL)), place.meta.get(SINCE))
+        return Scan(found.name, fields, timeless=timeless)
+    tail, since = bool(place.meta.get(TAIL)), place.meta.get(SINCE)
+    return Scan(found.name, fields, span_of(place), tail, since, timeless=timeless)
+
+
+def _has_time(table: Table) -> bool:
+    """True if a column of the table has a bound by which rows are late."""
+    bounds = [item.lateness or item.watermark for item in table.columns] + [item.lateness for item in table.computed]
+    return table.event_time is not None or any(bound is not None for bound in bounds)
 
 
 def rows_of(found: Table | View, place: exp.Expression | None = None, *, hidden: bool = False) -> BoundQuery:

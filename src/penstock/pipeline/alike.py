@@ -9,6 +9,7 @@ projections names them; what goes by whole rows (DISTINCT, UNION, the first n ro
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from penstock.plan.nodes import (
     Aggregate,
@@ -89,7 +90,7 @@ def _scan(scan: Scan, lost: Names) -> Scan:
     left = tuple(item for item in scan.outputs if item.name not in lost)
     if not left:
         raise _NeededError
-    return Scan(scan.relation, left, scan.span, scan.tail, scan.since) if lost else scan
+    return replace(scan, outputs=left) if lost else scan
 
 
 def _project(project: Project, narrow: Plan, lost: Names) -> tuple[Project, Names]:

@@ -32,7 +32,7 @@ from penstock.plan.scalar import Scalar
 class Scan(Plan):
     """The rows of a table or of another view, named in the catalog; of a `tail`, those that come from now on.
 
-    A tail may begin earlier, after step `since`.
+    A tail may begin earlier, after step `since`. A `timeless` one is of a table without LATENESS, as far as is known.
     """
 
     relation: str
@@ -40,6 +40,7 @@ class Scan(Plan):
     span: Span | None = field(default=None, compare=False, repr=False)
     tail: bool = False
     since: int | None = None
+    timeless: bool = field(default=False, compare=False, repr=False)
 
     @property
     def fields(self) -> tuple[Field, ...]:

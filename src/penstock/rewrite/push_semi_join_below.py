@@ -7,7 +7,9 @@
       s                              r
 
 Of a LEFT join it is the left side that they may move to, of a RIGHT join the right one: the other side's rows, without
-a match, would be NULLs. What can raise stays: the join may have removed the row for which it does.
+a match, would be NULLs. What can raise stays: the join may have removed the row for which it does. So does what asks
+about rows with LATENESS: one that passes when the subquery changes its mind would come late to the join, which had to
+keep for it what it forgets otherwise.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from penstock.plan.nodes import Join, JoinKey, JoinKind, Plan
+from penstock.plan.nodes import Join, JoinKey, JoinKind, Plan, Scan
 from penstock.rewrite.raising import Types, cannot_raise, kind_of, types_of
 
 _LEFT_KEPT = (JoinKind.INNER, JoinKind.LEFT)
@@ -25,7 +27,7 @@ _RIGHT_KEPT = (JoinKind.INNER, JoinKind.RIGHT)
 def push_semi_join_below(plan: Plan) -> Plan | None:
     """The join over the side that the subquery asks about, with those of its rows alone that have an answer."""
     match plan:
-        case Join(kind=JoinKind.SEMI | JoinKind.ANTI, left=Join() as join) if _is_safe(plan):
+        case Join(kind=JoinKind.SEMI | JoinKind.ANTI, left=Join() as join) if _is_safe(plan) and _is_timeless(join):
             read = set(_read(plan))
             if read and join.kind in _LEFT_KEPT and read <= set(join.left.names):
                 return replace(join, left=replace(plan, left=join.left))
@@ -34,6 +36,10 @@ def push_semi_join_below(plan: Plan) -> Plan | None:
             return None
         case _:
             return None
+
+
+def _is_timeless(join: Join) -> bool:
+    return all(node.timeless for node in join.walk() if isinstance(node, Scan))
 
 
 def _read(join: Join) -> Iterator[str]:
