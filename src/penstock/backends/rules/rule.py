@@ -29,7 +29,10 @@ class Rule(Runner[Change]):
 
     @abstractmethod
     def remember(self, place: int, change: Change) -> None:
-        """Have what is remembered of an input hold such a change, if the step is committed."""
+        """Have what is remembered of an input hold such a change too, if the step is committed.
+
+        It is added to what the step has proposed before: a step is committed or discarded before the next.
+        """
 
     @abstractmethod
     def remembers(self, place: int) -> bool:

@@ -345,13 +345,26 @@ class Delta(api.Delta):
     def consolidated(self) -> Delta:
         """Each different row once, with the sum of its weights, none of them zero."""
         settled = self.settled()
-        if settled.on_driver and (self._once or (settled.rows is not None and settled.rows <= 1)):
+        if settled.on_driver and settled.rows is not None and settled.rows <= 1:
             return settled
+        if settled.on_driver and self._once:
+            return settled.with_one_zero()
         summed = self._added_up_here(settled.arrow()) if settled.on_driver else None
         if summed is not None:
             return Delta.of_arrow(self.workspace, summed, self.schema, once=True)
         query = consolidation(self.schema, settled.view, WEIGHT)
         return Delta.of_query(self.workspace, query, self.schema, estimate=settled.estimate).settled()
+
+    def with_one_zero(self) -> Delta:
+        """The same with one form of zero and of NaN, as rows have it that are added up."""
+        import pyarrow.types as kinds  # noqa: PLC0415 - 30 ms that `check` need not wait
+
+        rows = self.arrow()
+        if not any(kinds.is_floating(item.type) for item in rows.schema):
+            return self
+        from penstock.backends import weighted  # noqa: PLC0415 - as above
+
+        return Delta.of_arrow(self.workspace, weighted.with_one_zero(rows), self.schema, once=True)
 
     def _added_up_here(self, rows: pa.Table) -> pa.Table | None:
         """The rows with equal ones added up; None where Spark has to be asked which are, and there is one to ask."""

@@ -9,6 +9,7 @@ from penstock.backends.api import Content
 from penstock.backends.native.proof import not_proven
 from penstock.backends.spark.change import Delta, own
 from penstock.backends.spark.kept import Kept
+from penstock.backends.spark.shortcuts import arrow_schema
 from penstock.backends.spark.trace import Trace
 from penstock.backends.thresholds import HELD_ROWS
 
@@ -38,10 +39,10 @@ class KeptContent(Kept, Content):
 
     def arrow(self) -> pa.Table:
         """The rows with their weights, not consolidated; NotProvenError if some lie on the executors."""
-        rows = self.trace.memory if self.trace is not None and self.trace.is_local else None
-        if rows is None:
+        if self.trace is None or not self.trace.is_local:
             not_proven("rows of a view, which lie on Spark")
-        return rows.combine_chunks()
+        rows = self.trace.memory
+        return arrow_schema(self.trace.schema).empty_table() if rows is None else rows.combine_chunks()
 
     def weighted(self) -> DataFrame | None:
         """The rows with their weights, not consolidated; None if there never were any."""

@@ -38,6 +38,7 @@ from penstock.backends.thresholds import (
     TIER_BITS,
     TRACE_LAYERS,
 )
+from penstock.backends.weighted import with_one_zero
 from penstock.catalog.reserved import KEY
 
 if TYPE_CHECKING:
@@ -319,6 +320,8 @@ class Trace:
             return self
         if self.combine is None and groups_alike(memory.schema):
             table = added_up(memory)
+        elif self.combine is None and groups_alike(memory.schema, fractions=True):
+            table = added_up(with_one_zero(memory))
         else:
             table = self.consolidate(self.workspace.local(memory, self.schema)).toArrow().cast(memory.schema)
         return self._holding(table)

@@ -23,6 +23,8 @@ from penstock.plan.nodes import Aggregate
 class AdditiveOperator(AdditiveRule[Rows], GroupedOperator):
     """A row for each group with rows; without keys one row always."""
 
+    computes_answers = True
+
     def __init__(self, store: Store, operator: Additive) -> None:
         super().__init__(store, operator)
         self.node: Aggregate = operator.node  # type: ignore[assignment]

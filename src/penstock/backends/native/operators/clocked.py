@@ -17,6 +17,9 @@ class ClockedOperator(ClockedRule[Rows], LinearChain):
         super().__init__(store, operator)
         self.traces = [Trace(store, columns) for columns in self.inputs]
 
+    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
+        return super().step(self.all_met(inputs), first=first)  # the chain reads them, and so does what is remembered
+
     def clock_has_moved(self) -> bool:
         return self.store.clock_has_moved
 

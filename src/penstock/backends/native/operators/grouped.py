@@ -43,6 +43,7 @@ class GroupedOperator(NativeOperator):
 
     keys: tuple[tuple[str, Type], ...]  # an expression over the input for each key, and its type
     partials: tuple[Partial, ...]
+    computes_answers = False  # what it answers is more than a difference of counts
 
     def prepare(self) -> None:
         """Make the table of the state, once keys and partials are known."""
@@ -55,6 +56,7 @@ class GroupedOperator(NativeOperator):
         self.entries = 0
         self._proposed = 0
         self._deleted = 0  # rows that still take room in the table
+        self._deleted_then = 0
         self._touches, self._adds = self.store.name(), self.store.name()
 
     @property
@@ -85,9 +87,9 @@ class GroupedOperator(NativeOperator):
             count = self.store.made(touched, self._touched(self._untouched(), same))
         if not count:
             return None
-        self._replace(touched, same, count)
+        self._replace(touched, same)
         found = " UNION ALL ".join(self.answers("__o_", "__t_", first=first)).replace("__touched", touched)
-        return Rows(f"({found})", distinct=self.tells_equals, costly=True)
+        return Rows(f"({found})", distinct=self.tells_equals, costly=self.computes_answers)
 
     def _added(self, contributed: Sequence[str]) -> str:
         parts = self.contributions
@@ -116,16 +118,19 @@ class GroupedOperator(NativeOperator):
         state = f"(SELECT *, rowid AS __at FROM {self.table})"
         return f"SELECT __at, {', '.join(items)} FROM ({change}) c LEFT JOIN {state} s ON {on}"
 
-    def _replace(self, touched: str, same: str, count: int) -> None:
-        """Have the touched groups, which are so many, hold what they are now."""
+    def _replace(self, touched: str, same: str) -> None:
+        """Have the touched groups hold what they are now; where most of a large state goes for that, all is written."""
         on = " AND ".join(f"s.{group} {same} c.{group}" for group in self.groups) or "true"
         partials = [f"{quoted('__t_' + item.name)} AS {quoted(item.name)}" for item in self.partials]
         items = ", ".join([*self.groups, *partials])
         now = f"SELECT * FROM (SELECT {items} FROM {touched}) WHERE NOT ({self.vanished()})"
-        if self.entries >= LARGE_STATE_ROWS and count * REWRITE_SHARE > self.entries:
+        known = 0
+        if self.entries >= LARGE_STATE_ROWS:
+            known = int(str(self.store.value(f"SELECT count(__at) FROM {touched}")))
+        if known and known * REWRITE_SHARE > self.entries:
             others = f"SELECT s.* FROM {self.table} s ANTI JOIN {touched} c ON {on}"
             self._proposed = self.store.rewritten(self.table, f"{others} UNION ALL {now}") - self.entries
-            self._deleted = 0
+            self._deleted_then = 0
             return
         gone = 0
         if self.entries:
@@ -134,7 +139,7 @@ class GroupedOperator(NativeOperator):
             )
         came = self.store.changed(f"INSERT INTO {self.table} {now}")
         self._proposed = came - gone
-        self._deleted += gone
+        self._deleted_then = self._deleted + gone
 
     def portable(self) -> Portable:
         values = [f"{text} AS {quoted(name)}" for name, text in self.outward().items()]
@@ -167,10 +172,11 @@ class GroupedOperator(NativeOperator):
             condition = " OR ".join(f"coalesce({item}, false)" for item in gone)
             expired = self.store.changed(f"DELETE FROM {self.table} WHERE {condition}")
             self.entries, self._deleted = self.entries - expired, self._deleted + expired
+            self._deleted_then = self._deleted
             self.collector.collected(0, self.entries)
         if self._deleted >= max(self.entries, LEAST_DELETED_ROWS):
             self.store.rewritten(self.table, f"SELECT * FROM {self.table}")
-            self._deleted = 0
+            self._deleted = self._deleted_then = 0
 
     def drop(self) -> None:
         super().drop()
@@ -184,8 +190,8 @@ class GroupedOperator(NativeOperator):
     def commit(self) -> None:
         super().commit()
         self.entries += self._proposed
-        self._proposed = 0
+        self._proposed, self._deleted = 0, self._deleted_then
 
     def discard(self) -> None:
         super().discard()
-        self._proposed = 0
+        self._proposed, self._deleted_then = 0, self._deleted
