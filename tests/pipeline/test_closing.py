@@ -165,7 +165,7 @@ def test_what_was_taken_back_stays_away_while_its_key_is_open(spark, engine):
 
 
 @BOTH
-@pytest.mark.parametrize("kind", CLOSED)
+@pytest.mark.parametrize("kind", [pytest.param("changing", marks=pytest.mark.extended), "append_only"])
 def test_state_stays_flat_while_offers_end(spark, kind, engine):
     with penstock.Pipeline(program(CLOSED[kind], only=kind == "append_only"), spark=spark, engine=engine) as pipeline:
         sizes = []

@@ -104,7 +104,7 @@ def test_the_same_engine_goes_on(spark, tmp_path, anew):
 @pytest.mark.parametrize(
     ("engines", "seed"),
     [
-        (("native", "spark", "native"), 1),
+        pytest.param(("native", "spark", "native"), 1, marks=pytest.mark.extended),
         pytest.param(("spark", "native", "spark"), 2, marks=pytest.mark.extended),
         pytest.param(("spark", "spark"), 3, marks=pytest.mark.extended),
         *(pytest.param(("native", "spark"), seed, marks=pytest.mark.extended) for seed in range(4, 8)),

@@ -138,11 +138,10 @@ def opened(workspace: Workspace, program: str = PROGRAM) -> tuple[Engine, dict[s
 @pytest.mark.parametrize(
     ("memory_rows", "driver_rows", "compact"),
     [
-        pytest.param(20_000, 50_000, False, id="on the driver"),
+        pytest.param(20_000, 50_000, False, id="on the driver", marks=pytest.mark.extended),
         pytest.param(8, 2, True, id="in between, compacted", marks=pytest.mark.extended),
     ],
 )
-@pytest.mark.both
 def test_recursive_views_equal_the_least_fixpoint(interpreting, memory_rows, driver_rows, compact):
     workspace = Workspace(interpreting, driver_rows=driver_rows, memory_rows=memory_rows)
 
