@@ -68,13 +68,10 @@ class Renderer:
             case Values():
                 return self._values(node)
             case Project():
-                items = [
-                    f"{dialect.value(scalar, node.input)} AS {dialect.quoted(name)}" for name, scalar in node.items
-                ]
-                return f"SELECT {self._listed(items)} FROM ({self.sql(node.input)})"
+                items = [self._as(dialect.value(scalar, node.input), name) for name, scalar in node.items]
+                return f"SELECT {self._listed(items)} FROM {self._rows(node.input)}"
             case Filter():
-                rows = f"SELECT {self._names(node.fields)} FROM ({self.sql(node.input)})"
-                return f"{rows} WHERE {dialect.value(node.condition, node.input)}"
+                return f"SELECT {self._names(node.fields)} FROM {self._chosen(node)}"
             case UnionAll():
                 return " UNION ALL ".join(f"({self._side(branch, node.fields)})" for branch in node.branches)
             case Generate():
@@ -108,6 +105,28 @@ class Renderer:
             case _:
                 assert_never(node)
 
+    def _rows(self, plan: Plan) -> str:
+        """What FROM reads: a leaf, and the rows of it that a filter leaves, need no query of their own."""
+        if isinstance(plan, Filter):
+            return self._chosen(plan)
+        if isinstance(plan, Scan) and all(self._is_named(field) for field in plan.fields):
+            return self._relation(plan)
+        return f"({self.sql(plan)})"
+
+    def _chosen(self, plan: Filter) -> str:
+        """What FROM reads of a filter, with its WHERE."""
+        rows = f"({self.sql(plan.input)})" if isinstance(plan.input, Filter) else self._rows(plan.input)
+        return f"{rows} WHERE {self.dialect.value(plan.condition, plan.input)}"
+
+    def _is_named(self, field: Field) -> bool:
+        """True if a leaf's column is the field as it is."""
+        return self.dialect.column(field) == self.dialect.quoted(field.name)
+
+    def _as(self, value: str, name: str) -> str:
+        """An item of a SELECT."""
+        found = self.dialect.quoted(name)
+        return found if value == found else f"{value} AS {found}"
+
     def _relation(self, scan: Scan) -> str:
         return self.relations[scan.relation.lower()]
 
@@ -131,8 +150,7 @@ class Renderer:
 
     def _keyed(self, field: Field) -> str:
         """A field by which rows are told apart."""
-        value, name = self.dialect.key_column(field), self.dialect.quoted(field.name)
-        return name if value == name else f"{value} AS {name}"
+        return self._as(self.dialect.key_column(field), field.name)
 
     def _values(self, plan: Values) -> str:
         if not plan.outputs:
@@ -149,8 +167,10 @@ class Renderer:
         for have, wanted in zip(plan.fields, fields, strict=True):
             self.dialect.check_alike(have, wanted)
             value = self.dialect.key_column(have) if keyed else self.dialect.column(have)
-            items.append(f"{value} AS {self.dialect.quoted(wanted.name)}")
-        return f"SELECT {self._listed(items)} FROM ({self.sql(plan)})"
+            items.append(self._as(value, wanted.name))
+        if items and items == self._quoted(plan.fields):
+            return self.sql(plan)
+        return f"SELECT {self._listed(items)} FROM {self._rows(plan)}"
 
     def _aggregate(self, plan: Aggregate) -> str:
         if not plan.groups and self.carry:

@@ -11,7 +11,7 @@ import pytest
 from tests.tiers import EXTENDED, either
 
 import penstock
-from penstock.backends.native.operators import reduced as at_work
+from penstock.backends.native.operators import by_value as at_work
 from penstock.backends.native.operators.reduced import ReducedOperator
 
 TABLE = "CREATE TABLE t (g INT, s STRING, n INT, b BIGINT, d DECIMAL(12, 2), w DECIMAL(38, 4), at DATE, x DOUBLE);"
@@ -87,7 +87,7 @@ def test_oracle_answers_are_the_batch_s_after_every_step(interpreting: object) -
 def kept(pipeline: penstock.Pipeline) -> int:
     installed = pipeline._opened().stepper.engine.installed
     operators = [operator for item in installed for operator in item.native.values()]
-    return sum(isinstance(operator, ReducedOperator) and operator._kept is not None for operator in operators)
+    return sum(isinstance(operator, ReducedOperator) and operator.by_value.is_kept for operator in operators)
 
 
 RAISING = "CREATE VIEW fails AS SELECT 10 DIV (n - 99) AS q FROM t;"
@@ -115,6 +115,20 @@ def test_oracle_what_is_kept_by_value_answers_as_all_rows_do(monkeypatch: Any, s
                     one.compact()
         monkeypatch.undo()
     assert len(seen) > 1 if share else max(seen) == len(REDUCED)
+
+
+def test_the_state_counts_what_is_kept_by_value(monkeypatch: Any) -> None:
+    monkeypatch.setattr(at_work, "LARGE_STATE_ROWS", 1)
+    monkeypatch.setattr(at_work, "KEPT_VALUES", 1)
+    rows = [(1, "a", step % 3, 1, None, None, None, 0.5) for step in range(90)]
+    with penstock.Pipeline(program({"one": REDUCED["one"]}), engine="native") as pipeline:
+        for come in (rows, rows, rows[:1]):
+            pipeline.step({"t": come})
+        assert kept(pipeline) == 1
+        at_it = pipeline._opened().stepper.engine.installed[0].native.values()
+        (operator,) = [item for item in at_it if isinstance(item, ReducedOperator)]
+        (state,) = pipeline.state()
+        assert state.rows == sum(trace.rows for trace in operator.traces) + 3  # a sum for each value of n
 
 
 def told(pipeline: penstock.Pipeline, rows: list[Any]) -> dict[str, list[str]]:

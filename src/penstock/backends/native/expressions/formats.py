@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from penstock.backends.native.expressions.once import once
-from penstock.backends.native.expressions.texts import padded, year_text
+from penstock.backends.native.expressions.texts import sign_of_year
 from penstock.backends.native.proof import Proven
 from penstock.backends.native.raised import text_literal
 
 _TOKEN = re.compile(r"([A-Za-z])\1*|'(?:[^']|'')*'|[^A-Za-z'\[\]{}#]+")
 _DAY = "%Y-%m-%d"
 _SIGNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
-_NUMBERS = {
-    "MM": ("month", 2), "dd": ("day", 2), "HH": ("hour", 2), "mm": ("minute", 2), "ss": ("second", 2),
-}  # fmt: skip
+_NUMBERS = {"MM": "month", "dd": "day", "HH": "hour", "mm": "minute", "ss": "second"}
 
 
 def formatted(pattern: str, value: Proven) -> Proven | None:
@@ -25,11 +24,11 @@ def formatted(pattern: str, value: Proven) -> Proven | None:
     quick = "".join(_SIGNS.get(token, "") if known else token.replace("%", "%%") for token, known in tokens)
 
     def body(text: str) -> str:
-        slow = " || ".join(_written(token, text) if known else text_literal(token) for token, known in tokens) or "''"
         usual = f"strftime({text}, {text_literal(quick)})"
         if quick == _DAY:
             usual = f"CAST(CAST({text} AS DATE) AS VARCHAR)"  # the same in half the time
-        return f"CASE WHEN year({text}) BETWEEN 1000 AND 9999 THEN {usual} WHEN {text} IS NOT NULL THEN {slow} END"
+        far = _far(tokens, text)
+        return f"CASE WHEN year({text}) BETWEEN 1000 AND 9999 THEN {usual} WHEN {text} IS NOT NULL THEN {far} END"
 
     return Proven(once([value], body), "string", value.raises)
 
@@ -48,8 +47,16 @@ def _tokens(pattern: str) -> list[tuple[str, bool]] | None:
     return found or None
 
 
-def _written(letters: str, text: str) -> str:
-    if letters == "yyyy":
-        return f"({year_text(f'year({text})')})"
-    function, width = _NUMBERS[letters]
-    return f"({padded(f'{function}({text})', width)})"
+def _far(tokens: Sequence[tuple[str, bool]], text: str) -> str:
+    """The same of a year with a sign, or with less or more digits, in as little SQL as may be: it is read each time."""
+    layout, values = "", []
+    for letters, known in tokens:
+        if not known:
+            layout += letters.replace("{", "{{").replace("}", "}}")
+        elif letters == "yyyy":
+            layout += "{}{:04d}"
+            values += [sign_of_year(f"year({text})"), f"abs(year({text}))"]
+        else:
+            layout += "{:02d}"
+            values.append(f"{_NUMBERS[letters]}({text})")
+    return f"format({', '.join([text_literal(layout), *values])})"

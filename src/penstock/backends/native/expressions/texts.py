@@ -47,10 +47,9 @@ def date_of_parts(written: str, month: str, day: str) -> str:
     return f"TRY_CAST({counted} || '-' || {others} || {before} AS DATE)"
 
 
-def year_text(year: str) -> str:
-    """Four digits, with a sign before the first year and behind the year 9999."""
-    sign = f"CASE WHEN {year} > 9999 THEN '+' WHEN {year} < 0 THEN '-' ELSE '' END"
-    return f"{sign} || {padded(f'abs({year})', 4)}"
+def sign_of_year(year: str) -> str:
+    """What stands before the digits of a year: nothing, but for those before the first and behind the year 9999."""
+    return f"CASE WHEN {year} > 9999 THEN '+' WHEN {year} < 0 THEN '-' ELSE '' END"
 
 
 def padded(number: str, width: int) -> str:
@@ -61,9 +60,8 @@ def padded(number: str, width: int) -> str:
 
 def text_of_date(text: str) -> str:
     """`yyyy-MM-dd`."""
-    other = (
-        f"{year_text(f'year({text})')} || '-' || {padded(f'month({text})', 2)} || '-' || {padded(f'day({text})', 2)}"
-    )
+    digits = f"format('{{:04d}}-{{:02d}}-{{:02d}}', abs(year({text})), month({text}), day({text}))"
+    other = f"{sign_of_year(f'year({text})')} || {digits}"
     return f"CASE WHEN year({text}) BETWEEN 1 AND 9999 THEN CAST({text} AS VARCHAR) ELSE {other} END"
 
 

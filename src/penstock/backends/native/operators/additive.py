@@ -55,7 +55,7 @@ class AdditiveOperator(AdditiveRule[Rows], GroupedOperator):
         """The answer before, taken back, and the one after, each computed once, where they are not the same."""
         was = f"coalesce({before}{PRESENT}, 0) > 0" if self.groups else str(not first).lower()
         now = f"coalesce({after}{PRESENT}, 0) > 0" if self.groups else "true"
-        older, newer = self._computed(before, was), self._computed(after, now)
+        older, newer = self._computed(before), self._computed(after)
         items = [f"{text} AS __b{place}" for place, text in enumerate(older)]
         items += [f"{text} AS __n{place}" for place, text in enumerate(newer)]
         computed = ", ".join([*self.groups, f"{was} AS __was", f"{now} AS __now", *items])
@@ -70,10 +70,10 @@ class AdditiveOperator(AdditiveRule[Rows], GroupedOperator):
         named = [f"{text} AS {quoted(name)}" for text, (name, _) in zip(columns, self.outputs, strict=True)]
         return [f"SELECT {', '.join([*named, WEIGHT])} FROM ({both}) WHERE {shown}"]
 
-    def _computed(self, prefix: str, present: str) -> list[str]:
-        """The values of an answer, if there is one, in the types of the output: what is equal there has not changed."""
+    def _computed(self, prefix: str) -> list[str]:
+        """The values of an answer in the types of the output: what is equal there has not changed.
+
+        Of a group without rows no partial says anything, and nothing that is computed of these can fail.
+        """
         kinds = (stored(kind) for _, kind in self.outputs[len(self.groups) :])
-        return [
-            f"CASE WHEN {present} THEN CAST({filled(answer, prefix)} AS {kind}) END"
-            for answer, kind in zip(self._answers, kinds, strict=True)
-        ]
+        return [f"CAST({filled(answer, prefix)} AS {kind})" for answer, kind in zip(self._answers, kinds, strict=True)]

@@ -103,12 +103,16 @@ class BestOperator(NativeOperator):
         columns = ", ".join([_ID, _WAS, self._columns, *self._names, _VALUE])
         new = f"SELECT NULL::BIGINT AS {_ID}, NULL::BIGINT AS {_WAS}, {self._columns}, {self._computed()}"
         both = f"(SELECT {columns} FROM {self._old} UNION ALL {new} FROM ({self._spelled(rows)}))"
-        last = self._grouped(f"{self._order.last(_VALUE, self._count)} AS {_LAST}", both)
+        narrow = ", ".join([*self._names, _VALUE])
+        values = f"(SELECT {narrow} FROM {self._old} UNION ALL SELECT {self._computed()} FROM ({self._spelled(rows)}))"
+        last = self._grouped(f"{self._order.last(_VALUE, self._count)} AS {_LAST}", values)
         on = f"{self._alike('__r', '__b')} AND {self._order.reaches(_VALUE, _LAST)}"
         return f"SELECT __r.* FROM {both} __r JOIN ({last}) __b ON {on}"
 
     def _spelled(self, rows: Rows) -> str:
         """The rows of a change, each as often as it is there, as far as that matters."""
+        if self._count == 1:
+            return f"SELECT {self._columns} FROM {rows.name}"
         copies = f"unnest(range(least({WEIGHT}, {self._count})))"
         several = f"(SELECT {self._columns}, {copies} FROM {rows.name} WHERE {WEIGHT} > 1)"
         once = f"SELECT {self._columns} FROM {rows.name} WHERE {WEIGHT} = 1"

@@ -23,7 +23,8 @@ class Partial:
     """One partial result of a group: its DuckDB type, the aggregate that merges contributions, and how states merge.
 
     `value` is what a row of a change contributes, over the input's columns and `__weight`. `merged` makes a state of
-    two, in which `{0}` is the older. `checked` is a state `{0}` again, or raises an error for one that cannot be.
+    two, in which `{0}` is the older; where one of them is NULL, NULL or the other one. `checked` is a state `{0}`
+    again, or raises an error for one that cannot be.
     A change may contribute more than a state holds: what is `beside` goes into `whole`, which then says the state
     after a change, of the state before `{0}`, the contribution `{1}`, and the columns of `c`; any may be NULL.
     """
@@ -108,10 +109,8 @@ class GroupedOperator(NativeOperator):
         items = [f"c.{group} AS {group}" for group in self.groups]
         for item in self.partials:
             old, new, name = f"s.{quoted(item.name)}", f"c.{quoted(item.name)}", item.name
-            merged = f"({item.merged.format(old, new)})"
-            after = item.whole.format(old, new) or (
-                f"CASE WHEN __at IS NULL OR {old} IS NULL THEN {new} WHEN {new} IS NULL THEN {old} ELSE {merged} END"
-            )
+            merged = item.merged.format(old, new)
+            after = item.whole.format(old, new) or f"coalesce({merged}, {old}, {new})"
             after = item.checked.format(f"({after})") or after
             items += [f"{old} AS {quoted('__o_' + name)}", f"{after} AS {quoted('__t_' + name)}"]
         on = " AND ".join(f"s.{group} {same} c.{group}" for group in self.groups) or "true"

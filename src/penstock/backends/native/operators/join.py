@@ -21,7 +21,7 @@ class JoinOperator(JoinRule[Rows], NativeOperator):
         super().__init__(store, operator)
         node: Join = operator.node  # type: ignore[assignment]
         weight = f"__left.{WEIGHT} * __right.{WEIGHT} AS {WEIGHT}"
-        self._select = f"SELECT {', '.join([*cast(self.outputs), weight])}"
+        self._select = f"SELECT {', '.join([*cast(self.outputs, {*self.inputs[LEFT], *self.inputs[RIGHT]}), weight])}"
         self._retracts = not all(operator.append_only)
         self._on = join_condition(NativeDialect(), node)
         self.traces = [

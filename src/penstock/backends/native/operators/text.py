@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from penstock.backends.native.dialect import NativeDialect
@@ -12,7 +12,8 @@ from penstock.backends.native.proof import quoted
 from penstock.backends.native.trace import Columns
 from penstock.backends.render import Renderer
 from penstock.catalog.reserved import WEIGHT
-from penstock.plan.nodes import Plan
+from penstock.catalog.types import Type
+from penstock.plan.nodes import Filter, Join, Plan, Project, Scan, TopK
 
 _SLOT = re.compile("\x01([^\x02]*)\x02")
 
@@ -40,12 +41,34 @@ def template(plan: Plan, inputs: tuple[int, ...], outputs: Columns, carry: tuple
     """The query for an operator's node over its inputs, each column of the type that it is known by."""
     relations = {f"#{number}": place(f"#{number}") for number in inputs}
     text = Renderer(NativeDialect(), relations, carry).sql(plan)
-    return Template(f"SELECT {', '.join([*cast(outputs), *carry]) or '1 AS __none'} FROM ({text})")
+    read = _read(plan)
+    if outputs and read.issuperset(outputs) and tuple(item.name for item in plan.fields) == tuple(dict(outputs)):
+        return Template(text)
+    return Template(f"SELECT {', '.join([*cast(outputs, read), *carry]) or '1 AS __none'} FROM ({text})")
 
 
-def cast(columns: Columns) -> list[str]:
-    """Columns as a SELECT lists them, each of its type."""
-    return [f"CAST({quoted(name)} AS {stored(kind)}) AS {quoted(name)}" for name, kind in columns]
+def _read(plan: Plan) -> set[tuple[str | None, Type | None]]:
+    """The columns, with their types, that a node hands on from its leaves: these need no cast, which costs time."""
+    match plan:
+        case Scan():
+            return {(item.name, item.type) for item in plan.fields}
+        case Filter() | TopK():
+            return _read(plan.input)
+        case Project():
+            below = _read(plan.input)
+            return {(name, scalar.type) for name, scalar in plan.items if (scalar.column, scalar.type) in below}
+        case Join():
+            return _read(plan.left) | _read(plan.right)
+        case _:
+            return set()
+
+
+def cast(columns: Columns, known: Container[object] = ()) -> list[str]:
+    """Columns as a SELECT lists them, each of its type; those that are `known` to have it need no cast."""
+    return [
+        quoted(name) if (name, kind) in known else f"CAST({quoted(name)} AS {stored(kind)}) AS {quoted(name)}"
+        for name, kind in columns
+    ]
 
 
 def nothing(columns: Columns) -> str:
