@@ -106,7 +106,7 @@ class Renderer:
                 assert_never(node)
 
     def _rows(self, plan: Plan) -> str:
-        """What FROM reads: a leaf, and the rows of it that a filter leaves, need no query of their own."""
+        """The rows as FROM takes them: a leaf, with a filter or without, needs no query of its own."""
         if isinstance(plan, Filter):
             return self._chosen(plan)
         if isinstance(plan, Scan) and all(self._is_named(field) for field in plan.fields):
@@ -114,7 +114,7 @@ class Renderer:
         return f"({self.sql(plan)})"
 
     def _chosen(self, plan: Filter) -> str:
-        """What FROM reads of a filter, with its WHERE."""
+        """The rows of a filter as FROM takes them, with their WHERE."""
         rows = f"({self.sql(plan.input)})" if isinstance(plan.input, Filter) else self._rows(plan.input)
         return f"{rows} WHERE {self.dialect.value(plan.condition, plan.input)}"
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from penstock.backends.api import Content, Runner, Stored
 from penstock.backends.native.collecting import Collector
+from penstock.backends.native.operators.by_value import ByValue
 from penstock.backends.native.operators.touched import Keys
 from penstock.backends.native.trace import Trace
 from penstock.backends.spark import remembered
 
-CLASSES = (Runner, Trace, Stored, Content, Collector, Keys, *remembered.CLASSES)
+CLASSES = (Runner, Trace, Stored, Content, Collector, Keys, ByValue, *remembered.CLASSES)
 FUNCTIONS = remembered.FUNCTIONS
 METHODS = remembered.METHODS
 reduced = remembered.reduced

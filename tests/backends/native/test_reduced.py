@@ -148,6 +148,7 @@ def test_state_goes_on_from_a_directory(tmp_path: Any, monkeypatch: Any, by_valu
     for number, rows in enumerate(steps):
         text = "SET state_seconds = 0;" + program(REDUCED)
         with penstock.Pipeline(text, engine="native", directory=tmp_path) as pipeline:
+            assert pipeline._opened().snapshots.last == number  # the log alone would give the same
             assert kept(pipeline) == (len(REDUCED) if by_value and number > 2 else 0)
             pipeline.step({"t": rows})
             found = {name: sorted(map(repr, pipeline.content(name).rows)) for name in REDUCED}

@@ -48,7 +48,7 @@ def date_of_parts(written: str, month: str, day: str) -> str:
 
 
 def sign_of_year(year: str) -> str:
-    """What stands before the digits of a year: nothing, but for those before the first and behind the year 9999."""
+    """The sign of a year: nothing, but before the first one, and behind the year 9999."""
     return f"CASE WHEN {year} > 9999 THEN '+' WHEN {year} < 0 THEN '-' ELSE '' END"
 
 

@@ -16,6 +16,7 @@
 | asof       | ASOF JOIN: key by key, from the first time on that a step changes                  |
 | answered   | key by key: the last answer is kept, and taken back as it was given              |
 | reduced    | the same for MIN and MAX beside sums: rows are added up value by value           |
+| by_value   | the sums by value of all rows of groups: kept where they are few                 |
 | best       | Top-K of rows that are only added: the best rows are kept as they were answered  |
 | touched    | the keys that a step touches, and the remembered rows of those keys              |
 | sessions   | SESSION: the sessions next to the change                                         |

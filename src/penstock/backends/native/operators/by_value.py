@@ -1,4 +1,4 @@
-"""What the rows of groups add up to, value by value: kept beside the rows where that is little.
+"""The sums of the rows of groups, value by value: kept beside the rows where these are few.
 
 Of 3,000,000 rows with eleven discounts in eight groups 88 entries are left, to which a change is added.
 """
@@ -21,7 +21,7 @@ ROWS = "rows"
 
 @dataclass(frozen=True)
 class Sums:
-    """What rows add up to for each value of each group.
+    """The sums of rows for each value of each group.
 
     `by_value` is the query over the weighted ROWS. Its columns are `apart`, those of the groups and values, and
     `added`, what is added up, each with its type in DuckDB.

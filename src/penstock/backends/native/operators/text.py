@@ -49,18 +49,14 @@ def template(plan: Plan, inputs: tuple[int, ...], outputs: Columns, carry: tuple
 
 def _read(plan: Plan) -> set[tuple[str | None, Type | None]]:
     """The columns, with their types, that a node hands on from its leaves: these need no cast, which costs time."""
-    match plan:
-        case Scan():
-            return {(item.name, item.type) for item in plan.fields}
-        case Filter() | TopK():
-            return _read(plan.input)
-        case Project():
-            below = _read(plan.input)
-            return {(name, scalar.type) for name, scalar in plan.items if (scalar.column, scalar.type) in below}
-        case Join():
-            return _read(plan.left) | _read(plan.right)
-        case _:
-            return set()
+    if isinstance(plan, Scan):
+        return {(item.name, item.type) for item in plan.fields}
+    if isinstance(plan, Filter | TopK):
+        return _read(plan.input)
+    if isinstance(plan, Project):
+        below = _read(plan.input)
+        return {(name, scalar.type) for name, scalar in plan.items if (scalar.column, scalar.type) in below}
+    return _read(plan.left) | _read(plan.right) if isinstance(plan, Join) else set()
 
 
 def cast(columns: Columns, known: Container[object] = ()) -> list[str]:
