@@ -32,7 +32,19 @@ PROGRAM = (EARLIER / "state.sql").read_text(encoding="utf-8")
 ARCHIVE, SHAPE = EARLIER / "state.tar.gz", EARLIER / "state.json"
 START = datetime(2030, 1, 1)  # noqa: DTZ001 - UTC
 BEFORE, AFTER = range(1, 9), range(9, 15)
-VIEWS = ("totals", "minutes", "final_minutes", "visits", "best", "ranked", "unserved", "pages", "both", "outer_joined")
+VIEWS = (
+    "totals",
+    "extremes",
+    "minutes",
+    "final_minutes",
+    "visits",
+    "best",
+    "ranked",
+    "unserved",
+    "pages",
+    "both",
+    "outer_joined",
+)
 
 
 @penstock.LaterSession

@@ -109,7 +109,8 @@ class Renderer:
         """The rows as FROM takes them: a leaf, with a filter or without, needs no query of its own."""
         if isinstance(plan, Filter):
             return self._chosen(plan)
-        if isinstance(plan, Scan) and all(self._is_named(field) for field in plan.fields):
+        # A dialect refuses the columns that it cannot read, whether they are wanted or not.
+        if isinstance(plan, Scan) and self._quoted(plan.fields) == [*map(self.dialect.column, plan.fields)]:
             return self._relation(plan)
         return f"({self.sql(plan)})"
 
@@ -117,10 +118,6 @@ class Renderer:
         """The rows of a filter as FROM takes them, with their WHERE."""
         rows = f"({self.sql(plan.input)})" if isinstance(plan.input, Filter) else self._rows(plan.input)
         return f"{rows} WHERE {self.dialect.value(plan.condition, plan.input)}"
-
-    def _is_named(self, field: Field) -> bool:
-        """True if a leaf's column is the field as it is."""
-        return self.dialect.column(field) == self.dialect.quoted(field.name)
 
     def _as(self, value: str, name: str) -> str:
         """An item of a SELECT."""

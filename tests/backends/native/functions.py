@@ -129,7 +129,7 @@ DATES = [
     ("unix_date({a})", ("date",)),
     *[(text, ("tinyint", "smallint", "int")) for text in ("from_unixtime({a})", "from_unixtime({a}, 'dd.MM.yyyy')")],
     *[(f"date_format({{a}}, '{pattern}')", TIMES) for pattern in ("yyyy-MM-dd", "HH:mm", "HH-mm", "yyyyMMdd HHmmss",
-      "yyyy-MM-dd''T''HH:mm:ss", "dd.MM.yyyy", "yyyy", "100%")],
+      "yyyy-MM-dd''T''HH:mm:ss", "dd.MM.yyyy", "yyyy", "100%", "yyyy''{{0}}{{}}''MM", "''x{{''")],
     (_TUMBLED, TIMES),
     (f"{_TUMBLED} + INTERVAL '10' SECOND", TIMES),
     (_HOPPED, ("timestamp",)),

@@ -191,6 +191,9 @@ def _windows() -> dict[str, str]:
 
 
 _GENERATED = {
+    "swapped names": "SELECT n AS k, k AS n, s AS d, d AS s FROM l WHERE k > 1 AND d > 0",
+    "names of what is computed": "SELECT k + 1 AS k, k + 2 AS n, upper(s) AS s FROM l WHERE k > 0 AND s <> 'A'",
+    "names of names": "SELECT n AS s, k FROM (SELECT k AS n, n AS k FROM l WHERE n > 0) WHERE k < 7 AND n > 0",
     "wide sums": "SELECT s, sum(q) AS c FROM (SELECT k, s, sum(w) AS q FROM l GROUP BY k, s) GROUP BY s",
     "wide sums of near ones": "SELECT sum(q) AS c FROM (SELECT sum(w) AS q FROM l WHERE w < 10 GROUP BY k)",
     "hop": ("SELECT k, window.start AS b, count(*) AS c FROM l GROUP BY k, window(moment, '1 hour', '20 minutes')"),

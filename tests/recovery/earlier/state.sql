@@ -10,6 +10,7 @@ CREATE STREAM click (ts TIMESTAMP, customer INT, page STRING,
 CREATE LOCAL VIEW named AS SELECT c.area, c.name, s.item, s.n, s.x, s.ts FROM sale s JOIN customer c ON s.customer = c.id;
 CREATE MATERIALIZED VIEW totals AS SELECT area, COUNT(*) AS c, SUM(n) AS n, SUM(x) AS x, AVG(n) AS a, MIN(x) AS l,
     MAX(x) AS h, COUNT(DISTINCT item) AS d FROM named GROUP BY area;
+CREATE MATERIALIZED VIEW extremes AS SELECT area, MAX(n) AS h, SUM(n) AS n FROM named GROUP BY area;
 CREATE MATERIALIZED VIEW minutes AS SELECT window_start, item, SUM(n) AS n
     FROM TUMBLE(TABLE sale, DESCRIPTOR(ts), INTERVAL 1 MINUTE) GROUP BY window_start, item;
 CREATE MATERIALIZED VIEW final_minutes WITH ('emit_final' = 'window_start') AS SELECT window_start, COUNT(*) AS n

@@ -42,7 +42,7 @@ def date_of_parts(written: str, month: str, day: str) -> str:
     """The day of a year with its sign, a month and a day as texts, which may be empty; NULL where there is none."""
     year = f"TRY_CAST({written} AS INTEGER)"
     before = f"CASE WHEN {year} < 1 THEN ' (BC)' ELSE '' END"  # where the year 0 is 1 BC
-    counted = padded(f"CASE WHEN {year} < 1 THEN 1 - {year} ELSE {year} END", 4)
+    counted = _four_digits(f"CASE WHEN {year} < 1 THEN 1 - {year} ELSE {year} END")
     others = " || '-' || ".join(f"lpad(CASE {part} WHEN '' THEN '1' ELSE {part} END, 2, '0')" for part in (month, day))
     return f"TRY_CAST({counted} || '-' || {others} || {before} AS DATE)"
 
@@ -52,10 +52,10 @@ def sign_of_year(year: str) -> str:
     return f"CASE WHEN {year} > 9999 THEN '+' WHEN {year} < 0 THEN '-' ELSE '' END"
 
 
-def padded(number: str, width: int) -> str:
-    """A number that is not negative, with zeros before it where it has fewer digits than that."""
+def _four_digits(number: str) -> str:
+    """A number that is not negative, with zeros before it where it has fewer digits than four."""
     shown = f"CAST({number} AS VARCHAR)"
-    return f"CASE WHEN {number} < {10**width} THEN lpad({shown}, {width}, '0') ELSE {shown} END"
+    return f"CASE WHEN {number} < 10000 THEN lpad({shown}, 4, '0') ELSE {shown} END"
 
 
 def text_of_date(text: str) -> str:

@@ -73,7 +73,8 @@ class AdditiveOperator(AdditiveRule[Rows], GroupedOperator):
     def _computed(self, prefix: str) -> list[str]:
         """The values of an answer in the types of the output: what is equal there has not changed.
 
-        Of a group without rows no partial says anything, and nothing that is computed of these can fail.
+        They are computed for a group without rows, too, and not shown: its counts are zero, as no step takes back a row
+        that is not there, and of nothing no answer fails.
         """
         kinds = (stored(kind) for _, kind in self.outputs[len(self.groups) :])
         return [f"CAST({filled(answer, prefix)} AS {kind})" for answer, kind in zip(self._answers, kinds, strict=True)]

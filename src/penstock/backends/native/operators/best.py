@@ -112,7 +112,7 @@ class BestOperator(NativeOperator):
     def _spelled(self, rows: Rows) -> str:
         """The rows of a change, each as often as it is there, as far as that matters."""
         if self._count == 1:
-            return f"SELECT {self._columns} FROM {rows.name}"
+            return f"SELECT {self._columns} FROM {rows.name} WHERE {WEIGHT} > 0"
         copies = f"unnest(range(least({WEIGHT}, {self._count})))"
         several = f"(SELECT {self._columns}, {copies} FROM {rows.name} WHERE {WEIGHT} > 1)"
         once = f"SELECT {self._columns} FROM {rows.name} WHERE {WEIGHT} = 1"

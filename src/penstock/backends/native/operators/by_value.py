@@ -23,11 +23,11 @@ ROWS = "rows"
 class Sums:
     """The sums of rows for each value of each group.
 
-    `by_value` is the query over the weighted ROWS. Its columns are `apart`, those of the groups and values, and
-    `added`, what is added up, each with its type in DuckDB.
+    `query` makes them of weighted rows, for which ROWS stands in it. Its columns are `apart`, those of the groups and
+    values, and `added`, what is added up, each with its type in DuckDB.
     """
 
-    by_value: Template
+    query: Template
     apart: tuple[tuple[str, str], ...]
     added: tuple[tuple[str, str], ...]
 
@@ -38,7 +38,7 @@ class Sums:
 
     def of(self, rows: str) -> str:
         """The query for what a relation of weighted rows adds up to."""
-        return self.by_value.over({ROWS: rows})
+        return self.query.over({ROWS: rows})
 
     def together(self, both: str) -> str:
         """The query for what several such relations, under one another, add up to."""
@@ -49,12 +49,12 @@ class Sums:
 
 
 class ByValue:
-    """The sums by value of all rows of a trace, kept or not; what a step does to them counts once it is committed."""
+    """The sums by value of all rows of a trace, kept or not; what a step keeps is kept once it is committed."""
 
     def __init__(self, store: Store, sums: Sums) -> None:
         self.store = store
         self.sums = sums
-        self.rows = 0  # entries that are kept
+        self.entries = 0
         self._found = store.name()
         self._table: str | None = None  # where they are kept
         self._proposed: tuple[str, int] | None = None  # where, and how many they are, if the step is committed
@@ -70,7 +70,7 @@ class ByValue:
         return rows.rows >= max(LARGE_STATE_ROWS, 2 * self._too_many_of)
 
     def after(self, change: Rows | None, rows: Trace) -> str:
-        """A relation of the sums of all rows, a change included that they have taken in already."""
+        """A relation of the sums of all rows; the trace has taken the change in already."""
         if self._table is None:
             return self._made(rows)
         if change is not None:
@@ -91,7 +91,7 @@ class ByValue:
     def commit(self) -> None:
         """Keep what the step has proposed."""
         if self._proposed is not None:
-            (self._table, self.rows), self._proposed = self._proposed, None
+            (self._table, self.entries), self._proposed = self._proposed, None
 
     def discard(self) -> None:
         """Forget it; its entries go with the transaction."""
@@ -99,9 +99,9 @@ class ByValue:
 
     def collect(self, rows: Trace) -> None:
         """Keep them no longer if they have become too many."""
-        if self._table is not None and self.rows * KEPT_VALUES > 4 * rows.rows:
+        if self._table is not None and self.entries * KEPT_VALUES > 4 * rows.rows:
             self.store.drop(self._table)
-            self._table, self.rows, self._too_many_of = None, 0, rows.rows
+            self._table, self.entries, self._too_many_of = None, 0, rows.rows
 
     def drop(self) -> None:
         """Give back what its tables take."""
@@ -111,4 +111,4 @@ class ByValue:
     def state(self) -> Iterator[tuple[int, int]]:
         """Its entries and their bytes, if there are any."""
         if self._table is not None:
-            yield self.rows, self.rows * width([kind for _, kind in self.sums.columns])
+            yield self.entries, self.entries * width([kind for _, kind in self.sums.columns])

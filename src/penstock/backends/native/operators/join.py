@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.backends.joins import join_condition
 from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.operators.operator import NativeOperator
-from penstock.backends.native.operators.text import cast
+from penstock.backends.native.proof import quoted
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, Trace, added_up
 from penstock.backends.rules.join import LEFT, RIGHT, JoinRule
@@ -21,7 +21,7 @@ class JoinOperator(JoinRule[Rows], NativeOperator):
         super().__init__(store, operator)
         node: Join = operator.node  # type: ignore[assignment]
         weight = f"__left.{WEIGHT} * __right.{WEIGHT} AS {WEIGHT}"
-        self._select = f"SELECT {', '.join([*cast(self.outputs, {*self.inputs[LEFT], *self.inputs[RIGHT]}), weight])}"
+        self._select = f"SELECT {', '.join([*(quoted(name) for name, _ in self.outputs), weight])}"
         self._retracts = not all(operator.append_only)
         self._on = join_condition(NativeDialect(), node)
         self.traces = [

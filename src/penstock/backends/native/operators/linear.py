@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.operators.operator import Changes, NativeOperator
-from penstock.backends.native.operators.text import nothing, template
+from penstock.backends.native.operators.text import cast, nothing, template
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, once_each
 from penstock.backends.render import Renderer
@@ -66,7 +66,8 @@ class ConstantOperator(ConstantRule[Rows], NativeOperator):
     def __init__(self, store: Store, operator: Constant) -> None:
         super().__init__(store, operator)
         rows = Renderer(NativeDialect(), {}).sql(operator.node)
-        self._query = once_each([name for name, _ in self.outputs], f"({rows})")
+        typed = f"SELECT {', '.join(cast(self.outputs)) or '1 AS __none'} FROM ({rows})"
+        self._query = once_each([name for name, _ in self.outputs], f"({typed})")
 
     def rows(self) -> Rows | None:
         return self.made(self._query)

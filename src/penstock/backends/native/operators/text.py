@@ -42,13 +42,16 @@ def template(plan: Plan, inputs: tuple[int, ...], outputs: Columns, carry: tuple
     relations = {f"#{number}": place(f"#{number}") for number in inputs}
     text = Renderer(NativeDialect(), relations, carry).sql(plan)
     read = _read(plan)
-    if outputs and read.issuperset(outputs) and tuple(item.name for item in plan.fields) == tuple(dict(outputs)):
+    if outputs and read.issuperset(outputs):
         return Template(text)
     return Template(f"SELECT {', '.join([*cast(outputs, read), *carry]) or '1 AS __none'} FROM ({text})")
 
 
-def _read(plan: Plan) -> set[tuple[str | None, Type | None]]:
-    """The columns, with their types, that a node hands on from its leaves: these need no cast, which costs time."""
+def _read(plan: Plan) -> set[tuple[str, Type | None]]:
+    """The columns, with their types, that a node hands on from its leaves: these need no cast, which costs time.
+
+    Each relation that stands for a leaf has its columns in the types that `stored` gives.
+    """
     if isinstance(plan, Scan):
         return {(item.name, item.type) for item in plan.fields}
     if isinstance(plan, Filter | TopK):
