@@ -35,6 +35,7 @@ SIZES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
 STEPPED = ("q1", "q5", "q17", "q18", "q20")
 MEMORY_LIMIT = "memory_limit"  # the setting by which state in the process goes to the disk
 _LARGE = 100_000
+_LEAST_MIB = 64  # a step of 250,000 events needs more than that at once, however little state there is
 _COMPARED = 1000
 
 
@@ -110,11 +111,12 @@ def measured(wanted: Wanted) -> Iterator[Grown | Stepped]:
 
 
 def long_runs(task: Task, query: Query, engine: str) -> Iterator[Grown]:
-    """A query over all events; then, where state is in the process, with half of the memory that it has needed."""
+    """A query over all events; then, where much state is in the process, with half of the memory that it has needed."""
     found = _apart(task, query, engine, None)
     yield found
-    if engine == "native" and any(setting.name == MEMORY_LIMIT for setting in SETTINGS):
-        yield _apart(task, query, engine, max(found.needed_mib // 2, 1))
+    half = found.needed_mib // 2
+    if engine == "native" and half >= _LEAST_MIB and any(setting.name == MEMORY_LIMIT for setting in SETTINGS):
+        yield _apart(task, query, engine, half)
 
 
 def _apart(task: Task, query: Query, engine: str, limit: int | None) -> Grown:

@@ -47,7 +47,7 @@ the last; so are the rows of state; the peak is the most at any time, with what 
 one Spark batch over the same events, and the time of the whole run in units of it. Another pipeline takes twelve steps
 before, to warm up. *memory* is the JVM's, of which Spark keeps rows in little more than half: the 5 GiB of `q20` on
 Spark need more than 8g, or are read from the disk at each step, which then costs four times as much. In the process it
-is `SET memory_limit`, half of what the state took without.
+is `SET memory_limit`, half of what the state took without, where that is more than a step needs.
 
 {table}
 

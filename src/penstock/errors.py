@@ -65,6 +65,10 @@ class PenstockError(Exception):
         self.source = source
         super().__init__("; ".join(diagnostic.message for diagnostic in found))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The same error in another process, whatever its class is made from."""
+        return _again, (type(self), self.args), self.__dict__
+
     @property
     def code(self) -> str:
         """The code of the first diagnostic."""
@@ -84,6 +88,12 @@ class PenstockError(Exception):
     def render(self) -> str:
         """The text that a person reads."""
         return "\n\n".join(render(diagnostic, self.source) for diagnostic in self.diagnostics)
+
+
+def _again(kind: type[PenstockError], said: tuple[str, ...]) -> PenstockError:
+    found = kind.__new__(kind)
+    found.args = said
+    return found
 
 
 class SqlError(PenstockError):
