@@ -11,6 +11,7 @@ A renderer (text, JSON, the console) shows the `Diagnostic`s; nothing else decid
 
 from __future__ import annotations
 
+import copyreg
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -67,7 +68,7 @@ class PenstockError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The same error in another process, whatever its class is made from."""
-        return _again, (type(self), self.args), self.__dict__
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     @property
     def code(self) -> str:
@@ -88,12 +89,6 @@ class PenstockError(Exception):
     def render(self) -> str:
         """The text that a person reads."""
         return "\n\n".join(render(diagnostic, self.source) for diagnostic in self.diagnostics)
-
-
-def _again(kind: type[PenstockError], said: tuple[str, ...]) -> PenstockError:
-    found = kind.__new__(kind)
-    found.args = said
-    return found
 
 
 class SqlError(PenstockError):

@@ -140,6 +140,11 @@ def test_a_long_run_in_the_process_comes_again_with_half_the_memory(monkeypatch,
     assert longrun.program(Query("q5"), 150).startswith("SET memory_limit = '150MiB';\nCREATE TABLE")
 
 
+def test_half_of_less_than_a_step_needs_is_not_tried(monkeypatch):
+    monkeypatch.setattr(growth, "_apart", lambda *_: run_of(engine="native", needed_mib=100))
+    assert len(list(long_runs(None, Query("q5"), "native"))) == 1
+
+
 def test_curves_lie_within_their_axes():
     drawn = curves("t", {"a": [(100, 1.0), (10_000, 700.0)]}, Axis("x", log=True), Axis("y"))
     (line,) = minidom.parseString(drawn).getElementsByTagName("polyline")  # noqa: S318 - our own

@@ -36,18 +36,6 @@ def _grouped(rows: Rows) -> Rows:
     return found.rename_columns(rows.column_names).cast(rows.schema)
 
 
-def with_one_zero(rows: Rows) -> Rows:
-    """The rows with one form of zero and of NaN, as equal ones have in a group."""
-    for place, found in enumerate(rows.schema):
-        if pa.types.is_floating(found.type):
-            values = rows.column(place)
-            one = pc.if_else(
-                pc.is_nan(values), pa.scalar(float("nan"), found.type), pc.add(values, pa.scalar(0.0, found.type))
-            )
-            rows = rows.set_column(place, found, one)
-    return rows
-
-
 def _is_nested(kind: pa.DataType) -> bool:
     return bool(pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType))
 

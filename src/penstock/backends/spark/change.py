@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from penstock.backends import api
 from penstock.backends.api import Judged
-from penstock.backends.cancelling import added_up, groups_alike, may_be_null, without_cancelled
+from penstock.backends.cancelling import equal_added_up, may_be_null, with_one_zero, without_cancelled
 from penstock.backends.judging import Judging
 from penstock.backends.native.trace import Rows
 from penstock.backends.spark.carrying import driver_safe
@@ -357,28 +357,18 @@ class Delta(api.Delta):
 
     def with_one_zero(self) -> Delta:
         """The same with one form of zero and of NaN, as rows have it that are added up."""
-        import pyarrow.types as kinds  # noqa: PLC0415 - 30 ms that `check` need not wait
-
         rows = self.arrow()
-        if not any(kinds.is_floating(item.type) for item in rows.schema):
-            return self
-        from penstock.backends import weighted  # noqa: PLC0415 - as above
-
-        return Delta.of_arrow(self.workspace, weighted.with_one_zero(rows), self.schema, once=True)
+        one = with_one_zero(rows)
+        return self if one is rows else Delta.of_arrow(self.workspace, one, self.schema, once=True)
 
     def _added_up_here(self, rows: pa.Table) -> pa.Table | None:
         """The rows with equal ones added up; None where Spark has to be asked which are, and there is one to ask."""
-        if groups_alike(rows.schema):
-            return added_up(rows)
-        if rows.column_names[-1:] != [WEIGHT]:
-            return None
+        summed = equal_added_up(rows)
+        if summed is not None or self.workspace.has_spark or rows.column_names[-1:] != [WEIGHT]:
+            return summed
         from penstock.backends import weighted  # noqa: PLC0415 - 30 ms that `check` need not wait
 
-        if groups_alike(rows.schema, fractions=True):
-            return added_up(weighted.with_one_zero(rows))
-        if self.workspace.has_spark:
-            return None
-        found = weighted.added_up(None, weighted.with_one_zero(rows))
+        found = weighted.added_up(None, with_one_zero(rows))
         return rows.slice(0, 0) if found is None else found
 
     # What stands above the engine asks for

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.backends.cancelling import added_up, groups_alike, may_be_null, without_cancelled
+from penstock.backends.cancelling import equal_added_up, may_be_null, without_cancelled
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.thresholds import (
     DRIVER_LAYERS,
@@ -38,7 +38,6 @@ from penstock.backends.thresholds import (
     TIER_BITS,
     TRACE_LAYERS,
 )
-from penstock.backends.weighted import with_one_zero
 from penstock.catalog.reserved import KEY
 
 if TYPE_CHECKING:
@@ -318,11 +317,8 @@ class Trace:
         memory = self._memory
         if memory is None or self.copies:
             return self
-        if self.combine is None and groups_alike(memory.schema):
-            table = added_up(memory)
-        elif self.combine is None and groups_alike(memory.schema, fractions=True):
-            table = added_up(with_one_zero(memory))
-        else:
+        table = equal_added_up(memory) if self.combine is None else None
+        if table is None:
             table = self.consolidate(self.workspace.local(memory, self.schema)).toArrow().cast(memory.schema)
         return self._holding(table)
 

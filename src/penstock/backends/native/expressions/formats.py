@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from penstock.backends.native.expressions.once import once
-from penstock.backends.native.expressions.texts import sign_of_year
+from penstock.backends.native.expressions.texts import text_of_time
 from penstock.backends.native.proof import Proven
 from penstock.backends.native.raised import text_literal
 
 _TOKEN = re.compile(r"([A-Za-z])\1*|'(?:[^']|'')*'|[^A-Za-z'\[\]{}#]+")
 _DAY = "%Y-%m-%d"
 _SIGNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
-_NUMBERS = {"MM": "month", "dd": "day", "HH": "hour", "mm": "minute", "ss": "second"}
 
 
 def formatted(pattern: str, value: Proven) -> Proven | None:
@@ -27,7 +25,7 @@ def formatted(pattern: str, value: Proven) -> Proven | None:
         usual = f"strftime({text}, {text_literal(quick)})"
         if quick == _DAY:
             usual = f"CAST(CAST({text} AS DATE) AS VARCHAR)"  # the same in half the time
-        far = _far(tokens, text)
+        far = text_of_time(text, tokens)
         return f"CASE WHEN year({text}) BETWEEN 1000 AND 9999 THEN {usual} WHEN {text} IS NOT NULL THEN {far} END"
 
     return Proven(once([value], body), "string", value.raises)
@@ -38,25 +36,10 @@ def _tokens(pattern: str) -> list[tuple[str, bool]] | None:
     found, place = [], 0
     while place < len(pattern):
         token = _TOKEN.match(pattern, place)
-        if token is None or (token[1] and token[0] not in _NUMBERS and token[0] != "yyyy"):
+        if token is None or (token[1] and token[0] not in _SIGNS):
             return None
         text = token[0]
         quoted = text.startswith("'")
         found.append((text[1:-1].replace("''", "'") or "'" if quoted else text, bool(token[1])))
         place = token.end()
     return found or None
-
-
-def _far(tokens: Sequence[tuple[str, bool]], text: str) -> str:
-    """The same of a year with a sign, or with less or more digits, in as little SQL as may be: it is read each time."""
-    layout, values = "", []
-    for letters, known in tokens:
-        if not known:
-            layout += letters.replace("{", "{{").replace("}", "}}")
-        elif letters == "yyyy":
-            layout += "{}{:04d}"
-            values += [sign_of_year(f"year({text})"), f"abs(year({text}))"]
-        else:
-            layout += "{:02d}"
-            values.append(f"{_NUMBERS[letters]}({text})")
-    return f"format({', '.join([text_literal(layout), *values])})"

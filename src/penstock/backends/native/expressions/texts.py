@@ -5,11 +5,16 @@ Each reader gives SQL of the value, and SQL of whether the text has none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from penstock.backends.native.expressions.kinds import RANGE, storage
+from penstock.backends.native.raised import text_literal
 from penstock.catalog.types import Type
 
 # What Spark trims: blanks and control characters of ASCII (`UTF8String.trimAll`).
 AROUND = r"[\x00-\x20\x7f]*"
+_NUMBERS = {"MM": "month", "dd": "day", "HH": "hour", "mm": "minute", "ss": "second"}
+_DAY = (("yyyy", True), ("-", False), ("MM", True), ("-", False), ("dd", True))
 _TRUE, _FALSE = "'t', 'true', 'y', 'yes', '1'", "'f', 'false', 'n', 'no', '0'"
 
 
@@ -42,26 +47,33 @@ def date_of_parts(written: str, month: str, day: str) -> str:
     """The day of a year with its sign, a month and a day as texts, which may be empty; NULL where there is none."""
     year = f"TRY_CAST({written} AS INTEGER)"
     before = f"CASE WHEN {year} < 1 THEN ' (BC)' ELSE '' END"  # where the year 0 is 1 BC
-    counted = _four_digits(f"CASE WHEN {year} < 1 THEN 1 - {year} ELSE {year} END")
+    counted = f"format('{{:04d}}', CASE WHEN {year} < 1 THEN 1 - {year} ELSE {year} END)"
     others = " || '-' || ".join(f"lpad(CASE {part} WHEN '' THEN '1' ELSE {part} END, 2, '0')" for part in (month, day))
     return f"TRY_CAST({counted} || '-' || {others} || {before} AS DATE)"
 
 
-def sign_of_year(year: str) -> str:
-    """The sign of a year: nothing, but before the first one, and behind the year 9999."""
-    return f"CASE WHEN {year} > 9999 THEN '+' WHEN {year} < 0 THEN '-' ELSE '' END"
+def text_of_time(text: str, parts: Sequence[tuple[str, bool]]) -> str:
+    """A time of any year in the parts of a format, each with whether it is a part of the time, or stands for itself.
 
-
-def _four_digits(number: str) -> str:
-    """A number that is not negative, with zeros before it where it has fewer digits than four."""
-    shown = f"CAST({number} AS VARCHAR)"
-    return f"CASE WHEN {number} < 10000 THEN lpad({shown}, 4, '0') ELSE {shown} END"
+    A year has four digits or more, and a sign before the first one and behind the year 9999. This is as little SQL as
+    may be, since it is read each time.
+    """
+    layout, values, year = "", [], f"year({text})"
+    for letters, known in parts:
+        if not known:
+            layout += letters.replace("{", "{{").replace("}", "}}")
+        elif letters == "yyyy":
+            layout += "{}{:04d}"
+            values += [f"CASE WHEN {year} > 9999 THEN '+' WHEN {year} < 0 THEN '-' ELSE '' END", f"abs({year})"]
+        else:
+            layout += "{:02d}"
+            values.append(f"{_NUMBERS[letters]}({text})")
+    return f"format({', '.join([text_literal(layout), *values])})"
 
 
 def text_of_date(text: str) -> str:
     """`yyyy-MM-dd`."""
-    digits = f"format('{{:04d}}-{{:02d}}-{{:02d}}', abs(year({text})), month({text}), day({text}))"
-    other = f"{sign_of_year(f'year({text})')} || {digits}"
+    other = text_of_time(text, _DAY)
     return f"CASE WHEN year({text}) BETWEEN 1 AND 9999 THEN CAST({text} AS VARCHAR) ELSE {other} END"
 
 

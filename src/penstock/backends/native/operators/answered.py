@@ -5,6 +5,7 @@ An answer in floating point depends on the order of adding: what is taken back i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.backends.api import LineText
@@ -87,9 +88,13 @@ class AnsweredOperator(NativeOperator):
 
     def _among(self, side: int, trace: Trace, touched: str) -> str:
         """The rows of a trace that have a touched key; none if there are keys and none is touched."""
+        return self._having(self.keys.texts[side], trace.table, touched)
+
+    def _having(self, values: Sequence[str], relation: str, touched: str) -> str:
+        """The same of any relation, whose keys are such values."""
         if self.keys.any and not touched:
-            return f"(SELECT * FROM {trace.table} WHERE false)"
-        return self.keys.among(side, trace.table, touched)
+            return f"(SELECT * FROM {relation} WHERE false)"
+        return self.keys.having(values, relation, touched)
 
     def _known(self, rows: Rows | None, touched: str) -> str:
         """All rows of the touched keys as they are now, each as often as it is there."""

@@ -36,6 +36,11 @@ class Sums:
         """All columns, with their types."""
         return (*self.apart, *self.added)
 
+    @property
+    def totals(self) -> list[str]:
+        """The items of a SELECT that add up several such sums."""
+        return [f"sum({quoted(name)})::{kind} AS {quoted(name)}" for name, kind in self.added]
+
     def of(self, rows: str) -> str:
         """The query for what a relation of weighted rows adds up to."""
         return self.query.over({ROWS: rows})
@@ -43,9 +48,8 @@ class Sums:
     def together(self, both: str) -> str:
         """The query for what several such relations, under one another, add up to."""
         names = [name for name, _ in self.apart]
-        sums = [f"sum({quoted(name)})::{kind} AS {quoted(name)}" for name, kind in self.added]
         by = f" GROUP BY {listed(names)}" if names else ""
-        return f"SELECT {', '.join([*names, *sums])} FROM ({both}){by} HAVING sum({PRESENT}) <> 0"
+        return f"SELECT {', '.join([*names, *self.totals])} FROM ({both}){by} HAVING sum({PRESENT}) <> 0"
 
 
 class ByValue:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from penstock.backends.joins import join_condition
 from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.operators.operator import NativeOperator
-from penstock.backends.native.proof import quoted
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Rows, Trace, added_up
+from penstock.backends.native.trace import Rows, Trace, added_up, weighing
 from penstock.backends.rules.join import LEFT, RIGHT, JoinRule
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Bilinear
@@ -20,8 +19,8 @@ class JoinOperator(JoinRule[Rows], NativeOperator):
     def __init__(self, store: Store, operator: Bilinear) -> None:
         super().__init__(store, operator)
         node: Join = operator.node  # type: ignore[assignment]
-        weight = f"__left.{WEIGHT} * __right.{WEIGHT} AS {WEIGHT}"
-        self._select = f"SELECT {', '.join([*(quoted(name) for name, _ in self.outputs), weight])}"
+        names = [name for name, _ in self.outputs]
+        self._select = f"SELECT {weighing(names, f'__left.{WEIGHT} * __right.{WEIGHT}')}"
         self._retracts = not all(operator.append_only)
         self._on = join_condition(NativeDialect(), node)
         self.traces = [

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.operators.operator import Changes, NativeOperator
-from penstock.backends.native.operators.text import cast, nothing, template
+from penstock.backends.native.operators.text import nothing, template
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, once_each
-from penstock.backends.render import Renderer
 from penstock.backends.rules.linear import ConstantRule, LinearRule
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Clocked, Constant, Linear
@@ -65,9 +63,8 @@ class ConstantOperator(ConstantRule[Rows], NativeOperator):
 
     def __init__(self, store: Store, operator: Constant) -> None:
         super().__init__(store, operator)
-        rows = Renderer(NativeDialect(), {}).sql(operator.node)
-        typed = f"SELECT {', '.join(cast(self.outputs)) or '1 AS __none'} FROM ({rows})"
-        self._query = once_each([name for name, _ in self.outputs], f"({typed})")
+        rows = template(operator.node, (), self.outputs)
+        self._query = once_each([name for name, _ in self.outputs], f"({rows.text})")
 
     def rows(self) -> Rows | None:
         return self.made(self._query)

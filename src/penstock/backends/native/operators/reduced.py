@@ -51,21 +51,9 @@ class ReducedOperator(AnsweredOperator):
         if rows is not None:
             self.rows.append(rows)
         if self.by_value.is_kept or self._goes_through_most(touched):
-            return self._answered(self.by_value.after(rows, self.rows), touched)
-        return self._answer_of(f"({self.reduced.sums.of(self._among(0, self.rows, touched))})")
-
-    def _answered(self, values: str, touched: str) -> str:
-        """The answers of the touched groups, of the sums by value of all."""
-        if self.keys.any and not touched:
-            return self._answer_of(f"(SELECT * FROM {values} WHERE false)")
-        if self.keys.any:
-            alike = " AND ".join(
-                f"__r.{name} IS NOT DISTINCT FROM __t.__touched{at}" for at, name in enumerate(self.reduced.groups)
-            )
-            values = f"(SELECT __r.* FROM {values} __r SEMI JOIN {touched} __t ON {alike})"
-        return self._answer_of(values)
-
-    def _answer_of(self, values: str) -> str:
+            values = self._having(self.reduced.groups, self.by_value.after(rows, self.rows), touched)
+        else:
+            values = f"({self.reduced.sums.of(self._among(0, self.rows, touched))})"
         return self.reduced.answers.over({_VALUES: values})
 
     def _goes_through_most(self, touched: str) -> bool:
@@ -132,7 +120,13 @@ def _reduced(node: Aggregate, types: Mapping[str, Type | None], outputs: Columns
     apart += [f"sum({part.value})::{part.kind} AS {quoted(part.name)}" for part in parts]
     of_values = f"SELECT {', '.join(apart)} FROM {place(ROWS)} GROUP BY {listed([*keys, *values])}"
 
-    together = [*keys, *(f"sum({quoted(part.name)})::{part.kind} AS {quoted(part.name)}" for part in parts)]
+    sums_of = Sums(
+        Template(of_values),
+        tuple(zip((*keys, *values), kinds, strict=True)),
+        tuple((part.name, part.kind) for part in parts),
+    )
+
+    together = [*keys, *sums_of.totals]
     together += [
         f"{call.function}({value}) FILTER (WHERE {PRESENT} > 0) AS {value}"
         for value, call in zip(values, chosen.values(), strict=True)
@@ -149,11 +143,6 @@ def _reduced(node: Aggregate, types: Mapping[str, Type | None], outputs: Columns
     row = [*keys, *(answers[name] for name, _ in node.aggregates)]
     named = [f"{text} AS {quoted(name)}" for text, (name, _) in zip(row, outputs, strict=True)]
     answered = f"SELECT {', '.join(named)} FROM (SELECT {', '.join(states)} FROM ({of_groups}) c)"
-    sums_of = Sums(
-        Template(of_values),
-        tuple(zip((*keys, *values), kinds, strict=True)),
-        tuple((part.name, part.kind) for part in parts),
-    )
     return Reduced(sums_of, Template(f"SELECT {', '.join(cast(outputs))} FROM ({answered})"), tuple(keys))
 
 

@@ -55,10 +55,14 @@ class Keys:
         return self._table
 
     def among(self, side: int, relation: str, touched: str) -> str:
-        """The rows of a relation that have one of the touched keys, for FROM."""
+        """The rows of a relation, of one side, that have one of the touched keys, for FROM."""
+        return self.having(self.texts[side], relation, touched)
+
+    def having(self, values: Sequence[str], relation: str, touched: str) -> str:
+        """The same of any relation, whose keys are such values."""
         if not self.any:
             return relation
-        return f"(SELECT __r.* FROM {relation} __r SEMI JOIN {touched} __t ON {self.matching(side)})"
+        return f"(SELECT __r.* FROM {relation} __r SEMI JOIN {touched} __t ON {self._matching(values)})"
 
     @property
     def names(self) -> str:
@@ -75,8 +79,10 @@ class Keys:
 
     def matching(self, side: int) -> str:
         """The condition by which a row of one side has the key of a touched one, `__t`."""
-        pairs = enumerate(self.texts[side])
-        return " AND ".join(f"({text}) {self._same} __t.__touched{place}" for place, text in pairs)
+        return self._matching(self.texts[side])
+
+    def _matching(self, values: Sequence[str]) -> str:
+        return " AND ".join(f"({text}) {self._same} __t.__touched{place}" for place, text in enumerate(values))
 
     def alike(self, one: str, other: str) -> str:
         """The condition by which rows of two relations have the same key."""
