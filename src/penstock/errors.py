@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from penstock.passwords import concealed
+from penstock.source_text import Location, location_of, part_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,15 @@ class Diagnostic:
             object.__setattr__(self, "hint", concealed(self.hint))
 
     def to_json(self, source: str | None = None) -> dict[str, Any]:
-        """The diagnostic as JSON-ready values; with `source`, line and column (from 1) are added."""
+        """The diagnostic as JSON-ready values; with `source`, its file, line and column (from 1) are added.
+
+        `end_line` and `end_column` are those of the character behind the last one.
+        """
         values = {key: value for key, value in asdict(self).items() if value not in (None, ())}
         if source is not None and self.span is not None:
-            values["line"], values["column"] = line_and_column(source, self.span.start)
+            values |= location_of(source, self.span.start).to_json()
+            end = location_of(source, max(self.span.start, self.span.end - 1))
+            values |= {"end_line": end.line, "end_column": end.column + (self.span.end > self.span.start)}
         return values
 
 
@@ -64,16 +70,35 @@ class PenstockError(Exception):
         found = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
         self.diagnostics: tuple[Diagnostic, ...] = found
         self.source = source
-        super().__init__("; ".join(diagnostic.message for diagnostic in found))
+        super().__init__(self.summary)
+
+    def __str__(self) -> str:
+        """All that a person needs: code, message, place, the line with a caret, what would work."""
+        return self.render()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The same error in another process, whatever its class is made from."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     @property
+    def summary(self) -> str:
+        """The messages alone, on one line: for a sentence of another message, or a log."""
+        return "; ".join(diagnostic.message for diagnostic in self.diagnostics)
+
+    @property
     def code(self) -> str:
         """The code of the first diagnostic."""
         return self.diagnostics[0].code
+
+    @property
+    def location(self) -> Location | None:
+        """File, line and column of the first diagnostic; None where it has no place."""
+        span = self.diagnostics[0].span
+        return None if span is None or self.source is None else location_of(self.source, span.start)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The diagnostics as JSON-ready values, each with its file, line and column."""
+        return [item.to_json(self.source) for item in self.diagnostics]
 
     def with_source(self, source: str) -> PenstockError:
         """The error with the source text filled in, if it had none."""
@@ -111,14 +136,13 @@ _LONGEST_LINE = 300
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what an error of somebody else's says, or else its name."""
-    return (str(error) or type(error).__name__).splitlines()[0][:_LONGEST_LINE]
+    """The first line of what an error says, or else its name."""
+    return (message_of(error) or type(error).__name__).splitlines()[0][:_LONGEST_LINE]
 
 
-def line_and_column(source: str, offset: int) -> tuple[int, int]:
-    """Line and column, both from 1, of a character offset."""
-    before = source[:offset]
-    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+def message_of(error: BaseException) -> str:
+    """The message of an error, without the place of one of Penstock's."""
+    return error.summary if isinstance(error, PenstockError) else str(error)
 
 
 def did_you_mean(name: str, known: Sequence[str], limit: int = 3, *, cutoff: float = 0.6) -> tuple[str, ...]:
@@ -150,12 +174,14 @@ def render(diagnostic: Diagnostic, source: str | None) -> str:
 
 
 def _excerpt(span: Span, source: str) -> list[str]:
-    line, column = line_and_column(source, span.start)
-    rows = source.split("\n")
-    text = concealed(rows[line - 1].rstrip("\r").replace("\t", " ")) if line <= len(rows) else ""
+    location = location_of(source, span.start)
+    begin, end, _ = part_at(source, span.start)
+    rows = source[begin:end].split("\n")
+    column = location.column
+    text = concealed(rows[location.line - 1].rstrip("\r").replace("\t", " ")) if location.line <= len(rows) else ""
     width = max(1, min(span.end - span.start, len(text) - column + 1))
     shift = max(0, column - _LINE_WIDTH // 2) if len(text) > _LINE_WIDTH else 0
     shown = text[shift : shift + _LINE_WIDTH]
     marker = " " * (column - 1 - shift) + "^" * min(width, _LINE_WIDTH - (column - 1 - shift))
-    gutter = f"{line:>4} | "
-    return [f"  at line {line}, column {column}", gutter + shown, " " * (len(gutter) - 2) + "| " + marker]
+    gutter = f"{location.line:>4} | "
+    return [f"  at {location}", gutter + shown, " " * (len(gutter) - 2) + "| " + marker]

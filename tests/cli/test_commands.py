@@ -290,7 +290,7 @@ def test_a_content_that_nobody_keeps_is_refused_before_the_start(tmp_path):
         found = final(view)
         assert (found.exit_code, found.stdout) == (1, "")
         assert f"error[NO_HISTORY]: the content of view {view} cannot be told at the end" in found.stderr
-        assert f"at line {line}, column 13" in found.stderr
+        assert f"p.sql:{line}:13" in found.stderr
         assert "following" not in found.stderr
     assert sorted(final("m").stdout.split()) == sorted(final("w").stdout.split()) == ["1", "2", "a"]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from penstock.errors import DataError, Diagnostic, Span
+from penstock.source_text import SourceText
 
 
 @contextmanager
@@ -43,13 +44,22 @@ def read_text(name: str) -> str:
         raise DataError(Diagnostic("NOT_UTF8", message, hint="Save the file as UTF-8.")) from None
 
 
-def program_text(arguments: Sequence[str], files: Sequence[str], texts: Sequence[str], *, needed: bool = True) -> str:
-    """All sources in the order: arguments, -f, -e. Without any it is wrong usage, unless no program is needed."""
-    parts = [read_text(name) for name in (*arguments, *files)] + list(texts)
+def program_text(
+    arguments: Sequence[str], files: Sequence[str], texts: Sequence[str], *, needed: bool = True
+) -> SourceText:
+    """All sources in the order: arguments, -f, -e. Without any it is wrong usage, unless no program is needed.
+
+    It knows its files; text of -e, which is in none, has the name `-e` beside others.
+    """
+    named = [(read_text(name), "stdin" if name == "-" else name) for name in (*arguments, *files)]
+    unnamed = "-e" if named else None
+    parts = [*named, *((text, unnamed if len(texts) == 1 else f"-e {at}") for at, text in enumerate(texts, 1))]
     if not parts and needed:
         message = "There is no program: name a file, or '-' for stdin, or give SQL with -e."
         raise click.UsageError(message)
-    return "\n".join(_ended(part) if at < len(parts) - 1 else part for at, part in enumerate(parts))
+    return SourceText.joined(
+        (_ended(part) if at < len(parts) - 1 else part, name) for at, (part, name) in enumerate(parts)
+    )
 
 
 def _ended(text: str) -> str:
@@ -59,18 +69,24 @@ def _ended(text: str) -> str:
 
 def only(source: str, span: Span) -> str:
     """The source with all but one statement blanked out, so that lines and columns stay what they are."""
-    return _blank(source[: span.start]) + source[span.start : span.end]
+    return _in_place(source, _blank(source[: span.start]) + source[span.start : span.end])
 
 
 def without(source: str, spans: Iterable[Span]) -> str:
     """The source with these statements (and their semicolons) blanked out."""
+    text = source
     for span in spans:
         end = span.end
-        rest = source[end:]
+        rest = text[end:]
         if rest.lstrip().startswith(";"):
             end += len(rest) - len(rest.lstrip()) + 1
-        source = source[: span.start] + _blank(source[span.start : end]) + source[end:]
-    return source
+        text = text[: span.start] + _blank(text[span.start : end]) + text[end:]
+    return _in_place(source, text)
+
+
+def _in_place(source: str, text: str) -> str:
+    """A text with the files of that which it stands for."""
+    return source.with_text(text) if isinstance(source, SourceText) else text
 
 
 def _blank(text: str) -> str:

@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.analysis.kinds import Kind, KindOfChange
-from penstock.errors import Span, line_and_column
+from penstock.errors import Span
 from penstock.explain.emission import EmissionFact
 from penstock.explain.plans import node_text
 from penstock.explain.report import Report
 from penstock.plan.emission import Content
+from penstock.source_text import location_of
 
 
 def changelog_text(report: Report, source: str | None) -> Iterator[str]:
@@ -42,8 +43,7 @@ def _value(item: KindOfChange, source: str | None) -> dict[str, Any]:
     key = {"key": list(item.key)} if item.kind is Kind.UPDATE else {}
     if item.span is None or source is None:
         return found | key
-    line, column = line_and_column(source, item.span.start)
-    return found | key | {"line": line, "column": column}
+    return found | key | location_of(source, item.span.start).to_json()
 
 
 def _shown(emission: EmissionFact, report: Report) -> str:
@@ -68,5 +68,4 @@ def _from(item: KindOfChange, source: str | None) -> str:
 def _at(span: Span | None, source: str | None) -> str:
     if span is None or source is None:
         return ""
-    line, column = line_and_column(source, span.start)
-    return f" at {line}:{column}"
+    return f" at {location_of(source, span.start).short}"

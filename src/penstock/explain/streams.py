@@ -15,9 +15,10 @@ from typing import Any
 from penstock.analysis.sorting import Behind, Order, Sorting
 from penstock.bind.emission.falling import FALLING
 from penstock.bind.emission.streamed import CLOSING
-from penstock.errors import Span, line_and_column
+from penstock.errors import Span
 from penstock.explain.plans import readable
 from penstock.explain.report import Report
+from penstock.source_text import location_of
 
 
 def streams_text(report: Report, source: str | None) -> Iterator[str]:
@@ -109,12 +110,10 @@ def _none(item: Sorting, source: str | None) -> str:
 def _at(span: Span | None, source: str | None) -> str:
     if span is None or source is None:
         return ""
-    line, column = line_and_column(source, span.start)
-    return f" at {line}:{column}"
+    return f" at {location_of(source, span.start).short}"
 
 
-def _place(span: Span | None, source: str | None) -> dict[str, int]:
+def _place(span: Span | None, source: str | None) -> dict[str, Any]:
     if span is None or source is None:
         return {}
-    line, column = line_and_column(source, span.start)
-    return {"line": line, "column": column}
+    return location_of(source, span.start).to_json()

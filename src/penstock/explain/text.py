@@ -9,12 +9,13 @@ from penstock.catalog.settings import NATIVE
 from penstock.circuit.boundedness import StateFact
 from penstock.circuit.operators import Operator
 from penstock.circuit.places import SPARK, Place, Placed
-from penstock.errors import Span, line_and_column
+from penstock.errors import Span
 from penstock.explain.changelog import changelog_text
 from penstock.explain.plans import node_text, plan_text, readable
 from penstock.explain.report import Report
 from penstock.explain.streams import streams_text
 from penstock.plan.nodes import Scan
+from penstock.source_text import location_of
 
 _GROWTH = {Growth.BOUNDED: "bounded", Growth.CONTENT: "as large as its tables", Growth.UNBOUNDED: "unbounded"}
 
@@ -33,8 +34,7 @@ def place(span: Span | None, source: str | None) -> str:
     """` at line:column`, or nothing where that is not known."""
     if span is None or source is None:
         return ""
-    line, column = line_and_column(source, span.start)
-    return f" at {line}:{column}"
+    return f" at {location_of(source, span.start).short}"
 
 
 def title(report: Report, source: str | None) -> str:

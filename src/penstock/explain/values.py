@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.circuit.places import Place
-from penstock.errors import Span, line_and_column
+from penstock.errors import Span
 from penstock.explain.changelog import changelog_json
 from penstock.explain.plans import node_text, plan_text
 from penstock.explain.report import Report
 from penstock.explain.streams import streams_json
 from penstock.explain.text import operator_text
 from penstock.plan.nodes import Plan
+from penstock.source_text import location_of
 
 
 def report_json(report: Report, source: str | None) -> dict[str, Any]:
@@ -109,8 +110,7 @@ def place_json(found: Place, source: str | None) -> dict[str, Any]:
     return {"where": found.where, "not_proven": found.not_proven or None, **_place(found.span, source)}
 
 
-def _place(span: Span | None, source: str | None) -> dict[str, int]:
+def _place(span: Span | None, source: str | None) -> dict[str, Any]:
     if span is None or source is None:
         return {}
-    line, column = line_and_column(source, span.start)
-    return {"line": line, "column": column}
+    return location_of(source, span.start).to_json()

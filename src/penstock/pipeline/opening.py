@@ -58,6 +58,7 @@ from penstock.pipeline.session_queries import SessionQueries
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.standing_queries import StandingQueries
 from penstock.pipeline.supported import check_supported
+from penstock.source_text import SourceText
 from penstock.steps.directory import check_own, directory_id
 from penstock.steps.events import Event, QueriesEnded
 from penstock.steps.intake.inputs import Readers
@@ -327,12 +328,12 @@ def as_wanted(catalog: Catalog, *, profile: bool, engine: str | None, memory_lim
 
 
 def read_program(program: str | Path) -> str:
-    """The program text: `program` itself, or the file that it names."""
+    """The program text: `program` itself, or the file that it names, which its places name too."""
     if isinstance(program, str) and not _names_file(program):
         return program
     path = Path(program)
     try:
-        return path.read_bytes().decode("utf-8")
+        return SourceText.joined([(path.read_bytes().decode("utf-8-sig"), str(program))])
     except UnicodeDecodeError as error:
         raise SqlError(
             Diagnostic("NOT_UTF8", f"{path} is not UTF-8: byte {error.start} is {error.object[error.start]:#04x}")

@@ -23,7 +23,7 @@ from functools import partial
 
 from penstock.backends.api import Workspace
 from penstock.catalog.model import Catalog, Table
-from penstock.errors import DataError, Diagnostic, PenstockError, UnsupportedError
+from penstock.errors import DataError, Diagnostic, PenstockError, UnsupportedError, message_of
 from penstock.failpoints import reach
 from penstock.outputs.connectors import Outlet, outlets_of
 from penstock.outputs.declared import ON_ERROR, timeout_of
@@ -426,7 +426,9 @@ class Outlets:
             raise error
 
     def _say(self, line: _Line, error: Exception) -> None:
-        self._tell(OutputFailed(line.outlet.name, line.waiting[0].step if line.waiting else line.step, str(error)))
+        self._tell(
+            OutputFailed(line.outlet.name, line.waiting[0].step if line.waiting else line.step, message_of(error))
+        )
 
     @staticmethod
     def _closed_after(line: _Line) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, first_line, message_of
 from penstock.failpoints import reach
 from penstock.pipeline.deploying import Requests
 from penstock.pipeline.supported import check_followed, follows_clock
@@ -331,7 +331,7 @@ class RunLoop:
             most = rows_per_step(source.table) or self._size
             batch = source.read(min(most, self._size), rejections, ended=self._input_ended)
         except PenstockError as error:
-            meter.met(str(error).splitlines()[0], failed=True)
+            meter.met(first_line(error), failed=True)
             raise
         meter.looked(0 if batch is None else len(batch))
         return batch
@@ -398,7 +398,7 @@ class RunLoop:
         if failed and self._options.on_output_error != "retry":
             raise failed[0][1]
         for output, error in failed:
-            self._tell(OutputFailed(output.describe(), self._execution.stepper.number, str(error)))
+            self._tell(OutputFailed(output.describe(), self._execution.stepper.number, message_of(error)))
         return not failed
 
     def _delivered(self) -> float | None:

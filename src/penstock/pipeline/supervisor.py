@@ -139,7 +139,7 @@ class Supervisor:
 
 def run_failed(error: BaseException) -> DataError:
     """The error that a reader is given for a run that ended with `error` on a thread of its own."""
-    said = str(error) if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+    said = error.summary if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
     message = f"the run that `start()` began has ended with an error: {said}"
     hint = "Once its cause is gone, `run()` or `start()` goes on where it was; until then contents stay as they are."
     found = DataError(Diagnostic("RUN_FAILED", message, hint=hint))

@@ -51,10 +51,12 @@ class Result:
     status: str
     detail: str = ""
     seconds: float = 0.0
+    line: int = 1
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, Any]:
         """The object that `--format json` prints."""
-        return {"file": self.file, "case": self.case, "status": self.status, "detail": self.detail}
+        named = {"file": self.file, "line": self.line, "case": self.case}
+        return {**named, "status": self.status, "detail": self.detail}
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def run_case(case: Case, file: str, session: Callable[[], SparkSession], options
         if status != PASSED:
             detail = f"{label}{detail}"
             break
-    return Result(file, case.name, status, detail, time.perf_counter() - began)
+    return Result(file, case.name, status, detail, time.perf_counter() - began, case.line)
 
 
 def _variants(case: Case, options: Options) -> Iterator[tuple[str, Case]]:

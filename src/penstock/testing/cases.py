@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from penstock.errors import DataError, Diagnostic, Span, did_you_mean
+from penstock.source_text import SourceText, location_of
 from penstock.testing import case_keys
 from penstock.testing.documents import Node, parse_yaml
 
@@ -82,6 +83,7 @@ class Case:
     monotonic: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: NONE)
     waterline: Mapping[str, Mapping[str, bool]] = field(default_factory=lambda: NONE)
     normal_form: Mapping[str, str] = field(default_factory=lambda: NONE)
+    line: int = field(default=1, compare=False)  # of its file, from 1
 
 
 def read_cases(path: Path, dialect: str | None = None) -> tuple[Case, ...]:
@@ -103,7 +105,7 @@ class _Reader:
     """Walks the node tree; every complaint names a node."""
 
     def __init__(self, text: str, name: str, dialect: str) -> None:
-        self.text, self.name, self.dialect = text, name, dialect
+        self.text, self.name, self.dialect = SourceText.joined([(text, name)]), name, dialect
         self.settings: Mapping[str, str] = NONE
 
     def fail(self, node: Node, message: str, *, hint: str | None = None, near: tuple[str, ...] = ()) -> DataError:
@@ -111,7 +113,7 @@ class _Reader:
         return DataError(found, self.text)
 
     def cases(self) -> tuple[Case, ...]:
-        root = parse_yaml(self.text, self.name)
+        root = parse_yaml(str(self.text), self.name)
         fields = self.mapping(root, case_keys.FILE, "a case file")
         if "cases" not in fields:
             raise self.fail(
@@ -141,6 +143,7 @@ class _Reader:
                 node, "a case has no `sql`", hint="`sql` holds the program that runs before the first step."
             )
         return Case(
+            line=location_of(self.text, node.start).line,
             name=self.string(fields["name"], "name"),
             sql=self._text(fields, "sql") or "",
             dialect=self._text(fields, "dialect") or self.dialect,

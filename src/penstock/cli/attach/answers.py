@@ -35,12 +35,12 @@ def answer(pipeline: Pipeline, question: Mapping[str, Any], send: Send) -> None:
         else:
             _run(pipeline, question, send)
     except PenstockError as error:
-        send(_failed(error))
+        send(_failed(error, question))
     except OSError:
         raise  # nobody is there to be told
     except Exception as error:  # noqa: BLE001 - the run goes on, whatever becomes of a question
         known = translated(error, pipeline.catalog)
-        send(_failed(known) if isinstance(known, PenstockError) else _bug(error))
+        send(_failed(known, question) if isinstance(known, PenstockError) else _bug(error))
     send({"end": True})
 
 
@@ -111,11 +111,12 @@ def _layout(question: Mapping[str, Any]) -> str | int:
     return layout if isinstance(layout, int) else str(layout)
 
 
-def _failed(error: PenstockError) -> dict[str, Any]:
-    found = [diagnostic.to_json(error.source) for diagnostic in error.diagnostics]
-    return {"error": error.render(), "diagnostics": found}
+def _failed(error: PenstockError, question: Mapping[str, Any]) -> dict[str, Any]:
+    """The error, and whether its places are in the text that was given: the other side knows that text's files."""
+    given = error.source is not None and error.source == question.get("sql", question.get("deploy"))
+    return {"error": error.render(), "diagnostics": error.to_json(), "given": given}
 
 
 def _bug(error: Exception) -> dict[str, Any]:
     message = f"{type(error).__name__}: {str(error).strip().split(chr(10), 1)[0][:500]}"
-    return _failed(DataError(Diagnostic("INTERNAL", message)))
+    return _failed(DataError(Diagnostic("INTERNAL", message)), {})

@@ -18,7 +18,7 @@ from penstock.catalog.model import Catalog, Column, Table, View
 from penstock.cli.attach.wire import LONGEST_QUESTION, address, line, lines
 from penstock.cli.interpreter import Results
 from penstock.cli.reporting import note
-from penstock.errors import DataError, Diagnostic, PenstockError
+from penstock.errors import DataError, Diagnostic, PenstockError, Span
 from penstock.outputs.textual import width_for
 
 _TELL_SECONDS = 1.0
@@ -27,13 +27,27 @@ _TELL_SECONDS = 1.0
 class AnsweredError(PenstockError):
     """An error as the other process has rendered it."""
 
-    def __init__(self, reply: Mapping[str, Any]) -> None:
-        found = [Diagnostic(item["code"], item["message"]) for item in reply["diagnostics"]]
-        super().__init__(found)
-        self._text = str(reply["error"])
+    def __init__(self, reply: Mapping[str, Any], given: str | None) -> None:
+        """An error about the text that was `given` has its places there, in the files of that text."""
+        own = bool(reply.get("given"))
+        super().__init__([_diagnostic(item, own=own) for item in reply["diagnostics"]], given if own else None)
+        self._text = None if own else str(reply["error"])
 
     def render(self) -> str:
-        return self._text
+        return super().render() if self._text is None else self._text
+
+
+def _diagnostic(item: Mapping[str, Any], *, own: bool) -> Diagnostic:
+    span = item.get("span") if own else None
+    return Diagnostic(
+        item["code"],
+        item["message"],
+        None if span is None else Span(span["start"], span["end"]),
+        tuple(item.get("candidates", ())),
+        item.get("hint"),
+        item.get("sqlstate"),
+        item.get("severity", "error"),
+    )
 
 
 class Attached:
@@ -89,7 +103,7 @@ class Attached:
                 connection.sendall(text)
                 for reply in lines(connection):
                     if "error" in reply:
-                        raise AnsweredError(reply)
+                        raise AnsweredError(reply, question.get("sql", question.get("deploy")))
                     if "end" in reply:
                         return
                     yield reply

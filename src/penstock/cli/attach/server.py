@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.cli.attach.answers import answer
 from penstock.cli.attach.wire import LONGEST_QUESTION, MODE, NAME, address, line
 from penstock.cli.reporting import note
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, message_of
 
 if TYPE_CHECKING:
     from penstock.pipeline.pipeline import Pipeline
@@ -39,7 +39,7 @@ def attachable(pipeline: Pipeline, directory: str | None) -> Iterator[None]:
     try:
         server = Server(pipeline, Path(directory))
     except (OSError, PenstockError) as error:
-        note(f"this run cannot be attached to: {error}")
+        note(f"this run cannot be attached to: {message_of(error)}")
         yield
         return
     try:
@@ -101,7 +101,7 @@ class Server:
                 self._settle()
             self._end()
         except Exception as error:  # noqa: BLE001 - the run goes on without this
-            note(f"this run cannot be attached to any more: {error}")
+            note(f"this run cannot be attached to any more: {message_of(error)}")
         finally:
             self._listener.close()
             self._selector.close()

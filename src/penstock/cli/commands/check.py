@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.catalog.model import Catalog
+from penstock.catalog.model import NOTHING, Catalog
 from penstock.catalog.settings import ENGINE
+from penstock.cli.annotations import Finding, as_sarif, as_workflow_commands, findings
 from penstock.cli.options import engine_option, format_option, option, program_options
 from penstock.cli.programs import program_text, uncollected
 from penstock.cli.reporting import WRONG, note, warn
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @program_options
 @engine_option
 @option("--spark", "ask", is_flag=True, help="Start Spark and ask it for what only it can know.")
-@format_option("text", "json")
+@format_option("text", "json", "sarif", "github")
 @uncollected()
 def command(
     program: Sequence[str], files: Sequence[str], execute: Sequence[str], engine: str | None, **values: Any
@@ -40,9 +41,10 @@ def command(
     from penstock.pipeline.native_only import check_native_program
     from penstock.pipeline.supported import check_supported
 
-    source = program_text(program, files, execute)
     style, ask = values["style"], values["ask"]
+    source: str | None = None
     try:
+        source = program_text(program, files, execute)
         checked = compile_program(source, values["dialect"])
         catalog = checked.catalog if engine is None else checked.catalog.with_setting(ENGINE, engine)
         check_supported(catalog)
@@ -51,14 +53,14 @@ def command(
         if ask:
             _ask_spark(catalog)
     except PenstockError as error:
-        error.with_source(source)
-        if style != "json":
+        if source is not None:
+            error.with_source(source)
+        if style == "text":
             raise
-        found = [diagnostic.to_json(error.source or source) for diagnostic in error.diagnostics]
-        click.echo(json.dumps({"ok": False, "diagnostics": found}, ensure_ascii=False))
+        _write(style, findings(error.diagnostics, error.source), {"ok": False})
         return WRONG
     unchecked = [view.name for view in catalog.named_views() if view.query is None and not ask]
-    if style != "json":
+    if style == "text":
         warn(catalog.warnings, source)
     for name in unchecked:
         note(f"view {name}: not checked without Spark")
@@ -73,16 +75,26 @@ def command(
         "views": len(list(catalog.named_views())),
         "functions": len(catalog.functions),
     }
-    if style == "json":
-        said = [warning.to_json(source) for warning in catalog.warnings]
-        known = {"unchecked": unchecked, "unchecked_functions": functions, "at_least_once": weak}
-        click.echo(json.dumps({"ok": True, "diagnostics": said, **known, **counts}, ensure_ascii=False))
-    else:
-        click.echo(
-            "no mistakes: "
-            + ", ".join(f"{count} {what if count != 1 else what[:-1]}" for what, count in counts.items())
-        )
+    if style == "text":
+        counted = (f"{count} {what if count != 1 else what[:-1]}" for what, count in counts.items())
+        click.echo(f"no mistakes: {', '.join(counted)}")
+        return 0
+    known = {"unchecked": unchecked, "unchecked_functions": functions, "at_least_once": weak}
+    _write(style, findings(catalog.warnings, source), {"ok": True}, known | counts)
     return 0
+
+
+def _write(style: str, found: Sequence[Finding], first: Mapping[str, Any], more: Mapping[str, Any] = NOTHING) -> None:
+    """Write diagnostics for a machine; as JSON with facts before and behind them."""
+    match style:
+        case "sarif":
+            click.echo(as_sarif(found))
+        case "github":
+            for command in as_workflow_commands(found):
+                click.echo(command)
+        case _:
+            said = [item.diagnostic.to_json(item.source) for item in found]
+            click.echo(json.dumps({**first, "diagnostics": said, **more}, ensure_ascii=False))
 
 
 def _check_streams(program: Program) -> None:

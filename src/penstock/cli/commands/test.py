@@ -43,12 +43,13 @@ if TYPE_CHECKING:
 )
 @option("--master", default="local[2]", show_default=True, help="Where Spark runs.")
 @option("--conf", multiple=True, type=Setting(), help="A setting of Spark, as spark-submit has them.")
-@format_option("text", "json")
+@format_option("text", "json", "junit")
 def command(files: Sequence[Path], **values: Any) -> int:
     """Run the cases of FILES and check every view against batch after each step.
 
     Exits with 1 if a case failed or needs a feature that is not there (`unsupported`).
     """
+    from penstock.cli.junit import as_junit
     from penstock.testing.case_run import PASSED, Options, run_case
     from penstock.testing.cases import read_cases
 
@@ -60,14 +61,17 @@ def command(files: Sequence[Path], **values: Any) -> int:
         values["oracle"] == "batch",
         values["master"],
     )
-    statuses: Counter[str] = Counter()
+    results: list[Result] = []
     with _spark(values["master"], dict(values["conf"]), surely=options.oracle) as session:
         cases = [(path, case) for path in files for case in read_cases(path, values["dialect"])]
         chosen = [(path, case) for path, case in cases if _wanted(case, values)]
         for path, case in chosen:
             result = run_case(case, str(path), session, options)
-            statuses[result.status] += 1
+            results.append(result)
             _show(result, values["style"])
+    statuses = Counter(result.status for result in results)
+    if values["style"] == "junit":
+        click.echo(as_junit(results))
     if values["style"] == "text":
         click.echo(", ".join(f"{count} {status}" for status, count in sorted(statuses.items())) or "no cases")
     if not chosen:
@@ -125,6 +129,8 @@ _SETTINGS = {
 
 
 def _show(result: Result, style: str) -> None:
+    if style == "junit":  # one document, when all is known
+        return
     if style == "json":
         click.echo(json.dumps(result.to_json(), ensure_ascii=False))
         return

@@ -12,6 +12,7 @@ from penstock.cli.programs import read_text
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.outputs.textual import LAYOUTS
 from penstock.plan.scalar import quoted
+from penstock.source_text import SourceText
 
 if TYPE_CHECKING:
     from penstock.catalog.model import Catalog
@@ -114,7 +115,7 @@ def _switch(word: str) -> bool:
 
 
 def _read(shell: Controls, path: str) -> None:
-    shell.run_sql(read_text(path))
+    shell.run_sql(SourceText.joined([(read_text(path), path)]))
 
 
 def _quit(_: Controls, __: str) -> None:

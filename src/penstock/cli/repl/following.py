@@ -98,7 +98,7 @@ class Following:
         try:
             self.stop()
         except PenstockError as error:
-            note(f"what .run & had under way was stopped as well: {error}")
+            note(f"what .run & had under way was stopped as well: {error.summary}")
         note("no source is followed any more; .run & goes on where it was")
 
     def _outputs(self) -> tuple[Output, ...]:
