@@ -12,7 +12,8 @@ _CLIPPED = 500
 class Reported:
     """An error of a backend: it has 'refused' a query, an expression of one has 'raised', or it has 'failed' itself.
 
-    `fragment` is the expression, as the backend was given it, where it tells.
+    `fragment` is the expression, as the backend was given it, where it tells. `failure` is the code of an error for one
+    that has failed itself.
     """
 
     what: Literal["refused", "raised", "failed"]
@@ -20,6 +21,7 @@ class Reported:
     sqlstate: str | None = None
     fragment: str | None = None
     condition: str = "SPARK_ERROR"
+    failure: str = "SPARK_FAILED"
 
 
 def clipped(text: str) -> str:

@@ -62,7 +62,7 @@ from penstock.sql.points import START_AT, Point, PointKind, begun_at, is_begun, 
 from penstock.sql.text import relations_named, span_of, spark_sql
 from penstock.steps.change import Change, merged
 from penstock.steps.events import ColumnsAdded
-from penstock.steps.failures import translated
+from penstock.steps.failures import At, translated
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.inputs import Readers, zone_of
 from penstock.steps.intake.lateness import comparable_value
@@ -658,8 +658,14 @@ class Execution:
             sufficient = contents.sufficient or frozenset()
             return contents.answered(plan)
 
+        def reading(work: Callable[[], Found]) -> Found:
+            try:
+                return self._spark(work, at=plan)
+            except PenstockError as error:
+                raise error.with_source(text) from error.__cause__
+
         try:
-            return Answer(self.engine.relations, self._spark(lambda: self._released(answered)), self._spark)
+            return Answer(self.engine.relations, reading(lambda: self._released(answered)), reading)
         except PenstockError as error:
             raise error.with_place(self._without_history(tree, sufficient)) from error.__cause__
 
@@ -722,12 +728,12 @@ class Execution:
         found = self.stepper.stored.view(view)
         return self.engine.relations.empty_like(like) if found is None else found
 
-    def _spark(self, work: Callable[[], Found], catalog: Catalog | None = None) -> Found:
-        """Run something that may fail inside Spark, with its failure translated."""
+    def _spark(self, work: Callable[[], Found], catalog: Catalog | None = None, at: At = None) -> Found:
+        """Run something that may fail inside an engine, with its failure translated: that of a query, if it is one."""
         try:
             return work()
         except BaseException as error:
-            found = translated(error, catalog or self.catalog)
+            found = translated(error, catalog or self.catalog, at)
             if found is error:
                 raise
             raise found from error

@@ -22,7 +22,7 @@ from penstock.plan.reading import form_of
 from penstock.plan.writing import tree_of
 from penstock.sql.nodes import SessionCall
 from penstock.sql.text import spark_sql
-from penstock.sql.trees import aggregate_calls, cast_to, operands
+from penstock.sql.trees import aggregate_calls, at, cast_to, operands
 
 
 def quoted(name: str) -> str:
@@ -122,7 +122,10 @@ class Scalar:
             if not isinstance(node, exp.Column):
                 return node
             found = replacement(node.name)
-            return node if found is None else _parenthesised(found.copy(), node)
+            if found is None:
+                return node
+            made = found.copy()
+            return _parenthesised(at(made, node) if isinstance(made, exp.Column) else made, node)
 
         tree = without_capture(self.tree.copy().transform(swap, copy=False))
         return Scalar(render_scalar(tree), tree, self.type, self.nullable, self.span)

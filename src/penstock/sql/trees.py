@@ -43,6 +43,16 @@ def at(tree: exp.Expression, place: exp.Expression) -> exp.Expression:
     return tree
 
 
+def placed_at(tree: exp.Expression, place: exp.Expression) -> exp.Expression:
+    """A copy of a tree that is written elsewhere, such as a function's body, all of it at the place of another."""
+    copy, mark = tree.copy(), at(exp.Null(), place).meta
+    for node in copy.walk():
+        if "start" in node.meta:
+            node.meta.pop("start"), node.meta.pop("end", None)
+            node.meta.update({key: mark[key] for key in ("start", "end") if key in mark})
+    return copy
+
+
 def core_of(tree: exp.Expression) -> exp.Expression:
     """The call inside FILTER, WITHIN GROUP and IGNORE NULLS."""
     while isinstance(tree, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
@@ -177,10 +187,13 @@ def replaced(
 def replace_nodes(
     tree: exp.Expression, replacement: Callable[[exp.Expression], exp.Expression | None]
 ) -> exp.Expression:
-    """A copy in which nodes are replaced, parents before children; None goes on into the children."""
+    """A copy in which nodes are replaced, parents before children; None goes on into the children.
+
+    A column has the place of what it replaces, so that an expression around it has one.
+    """
     found = replacement(tree)
     if found is not None:
-        return found
+        return at(found.copy(), tree) if isinstance(found, exp.Column) else found
     copy = tree.copy() if not tree.args else _shallow(tree)
     for key, value in tree.args.items():
         if isinstance(value, list):

@@ -136,7 +136,7 @@ class FailedStep:
             finally:
                 result.discard()
         except Exception as error:
-            found = translated(error, self.state.catalog)
+            found = translated(error, self.state.catalog, engine.failed or self.place)
             if isinstance(found, EvaluationError):
                 return found
             raise found from error

@@ -1,26 +1,53 @@
-"""Spark's exceptions as Penstock's errors: the expression that failed, the view it stands in, and its place there."""
+"""Exceptions of the engines as Penstock's errors: the expression that failed, the view it stands in, and its place."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from penstock.backends.reported import Reported, clipped
-from penstock.catalog.model import Catalog, View
-from penstock.catalog.types import Type
+from penstock.catalog.model import Catalog
 from penstock.circuit.raised import SUM_TOO_LONG, SUM_TOO_WIDE
+from penstock.engine.installed import InstalledOperator
 from penstock.engine.reported import report_of, without_version
 from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError
-from penstock.plan.nodes import Aggregate, Plan, Recompute, Window
-from penstock.plan.opaque import filled
+from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar, quoted
+from penstock.steps.failing_expression import NOWHERE, Origin, bare, origin_of, origin_of_sum
 from penstock.steps.interrupts import interrupt_behind
 
 EVALUATION_ERROR = "EVALUATION_ERROR"
-_NARROW = ("tinyint", "smallint", "int")  # no table has the rows whose sum is too long
 _SUMS = {SUM_TOO_LONG: "bigint", SUM_TOO_WIDE: "decimal"}  # what the sums of one type say, and how that type begins
+At = InstalledOperator | Plan | None
+_BY_USER = "P0001"  # what raise_error() raises, whose message says all
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """The view, standing query or statement at fault: its `name`, the words for it, and the text of its places."""
+
+    name: str | None = None
+    words: str = ""
+    source: str | None = None
+
+    @classmethod
+    def of(cls, origin: Origin, catalog: Catalog) -> Blamed:
+        """The one whose text has an origin; a hidden view works for the view or the statement that it came with."""
+        view = origin.view
+        if view is None:
+            return cls()
+        writer = catalog.writers.get((view.owner or "").lower()) if view.writes is not None else None
+        owner = writer.owner if writer is not None else view.owner
+        shown = view if view.is_named else catalog.views.get((owner or "").lower())
+        if shown is not None:
+            return cls(shown.name, f"view {shown.name}", view.source)
+        if view.writes is not None:
+            return cls(view.name, f"the statement that writes into {view.writes.target}", view.source)
+        return cls(view.name, "the standing query", view.source)
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of a message."""
+        return f"{self.words}: " if self.words else ""
 
 
 class EvaluationError(DataError):
@@ -29,14 +56,19 @@ class EvaluationError(DataError):
     `fragment` is the expression as Spark was given it, None where Spark does not tell.
     """
 
-    def __init__(self, diagnostic: Diagnostic, view: View | None, fragment: str | None = None) -> None:
-        super().__init__(diagnostic, None if view is None else view.source)
-        self.view = None if view is None else view.name
+    def __init__(self, diagnostic: Diagnostic, blamed: Blamed, fragment: str | None = None) -> None:
+        super().__init__(diagnostic, blamed.source)
+        self.blamed = blamed
         self.fragment = fragment
+
+    @property
+    def view(self) -> str | None:
+        """The name of the view at fault."""
+        return self.blamed.name
 
     def stands_in(self, scalar: Scalar) -> bool:
         """True if the expression that raised is a part of another."""
-        return self.fragment is not None and _bare(self.fragment) in _bare(scalar.text)
+        return self.fragment is not None and bare(self.fragment) in bare(scalar.text)
 
     def columns_in(self, scalar: Scalar) -> frozenset[str] | None:
         """The columns that the expression that raised reads, if it is a part of another."""
@@ -46,18 +78,15 @@ class EvaluationError(DataError):
 
     def in_general(self) -> EvaluationError:
         """The same without what is said of one row's values."""
-        where = f"view {self.view}: " if self.view is not None else ""
-        message = f"{where}cannot be evaluated{clipped(f' in {self.fragment}')}"
-        found = EvaluationError(replace(self.diagnostics[0], message=message), None, self.fragment)
-        found.view, found.source = self.view, self.source
-        return found
+        message = f"{self.blamed.prefix}cannot be evaluated{clipped(f' in {self.fragment}')}"
+        return EvaluationError(replace(self.diagnostics[0], message=message), self.blamed, self.fragment)
 
 
-def translated(error: BaseException, catalog: Catalog, at: Plan | None = None) -> BaseException:
+def translated(error: BaseException, catalog: Catalog, at: At = None) -> BaseException:
     """The error to raise for one that came out of Spark or DuckDB; anything else comes back as it is.
 
-    What is raised on the way out of an interrupted call, such as "job cancelled", is that interrupt. `at` is the plan
-    of the operator that was at work, where that is known.
+    What is raised on the way out of an interrupted call, such as "job cancelled", is that interrupt. `at` is the
+    operator that was at work, or the plan of the query that was asked, where that is known.
     """
     if isinstance(error, PenstockError) or not isinstance(error, Exception):
         return error
@@ -70,105 +99,58 @@ def translated(error: BaseException, catalog: Catalog, at: Plan | None = None) -
     if isinstance(found, PenstockError):
         return found
     if found.what == "failed":
-        return InternalError(Diagnostic("SPARK_FAILED", found.message))
-    refused = found.what == "refused"
-    return _refused(found, catalog) if refused else _raised(found, catalog, at)
+        return _failed(found, catalog, at)
+    return _refused(found, catalog, at) if found.what == "refused" else _raised(found, catalog, at)
 
 
-def _refused(error: Reported, catalog: Catalog) -> PenstockError:
+def _failed(error: Reported, catalog: Catalog, at: At) -> PenstockError:
+    """The error for a backend that has failed by itself; with the view for which it was at work."""
+    origin = origin_of(error.fragment, catalog, at)
+    diagnostic = Diagnostic(error.failure, f"{Blamed.of(origin, catalog).prefix}{error.message}", origin.span)
+    return _sourced(InternalError(diagnostic), origin)
+
+
+def _refused(error: Reported, catalog: Catalog, at: At) -> PenstockError:
     """The error for a query that Spark refuses when it reads it: types that do not fit, mostly."""
-    view, scalar = _place(error.fragment, catalog) if error.fragment else (None, None)
-    where = f"view {view.name}: " if view is not None else ""
-    found = Diagnostic(
-        error.condition,
-        f"{where}{error.message or error.fragment or 'Spark refuses this'}",
-        scalar.span if scalar is not None else None,
-        sqlstate=error.sqlstate,
-    )
-    return SqlError(found, view.source if view is not None else None)
+    origin = origin_of(error.fragment, catalog, at)
+    message = f"{Blamed.of(origin, catalog).prefix}{error.message or error.fragment or 'Spark refuses this'}"
+    return _sourced(SqlError(Diagnostic(error.condition, message, origin.span, sqlstate=error.sqlstate)), origin)
 
 
-def _raised(found: Reported, catalog: Catalog, at: Plan | None) -> EvaluationError:
+def _raised(error: Reported, catalog: Catalog, at: At) -> EvaluationError:
     """The error of an expression that has raised, with its view and its place."""
-    message, fragment = found.message, None if found.fragment is None else without_version(found.fragment)
-    view, scalar = _place(fragment, catalog) if fragment else (None, None)
-    if scalar is None and message in _SUMS and (not fragment or fragment.startswith("sum(")):
-        view, scalar = _only_sum(_SUMS[message], catalog, at)
-        fragment = None if scalar is None else scalar.text
-    where = f"view {view.name}: " if view is not None else ""
-    what = f" in {scalar.text if scalar is not None else fragment}" if fragment else ""
+    message, fragment = error.message, None if error.fragment is None else without_version(error.fragment)
+    if not fragment and error.sqlstate == _BY_USER:
+        fragment = f"raise_error('{message}')"
+    origin = NOWHERE
+    if message in _SUMS and (not fragment or fragment.startswith("sum(")):
+        origin = origin_of(fragment, catalog, at) if fragment else NOWHERE
+        if origin.scalar is None:
+            origin = origin_of_sum(_SUMS[message], catalog, at)
+            fragment = fragment if origin.scalar is None else origin.scalar.text
+    if not origin.known:
+        origin = origin_of(fragment, catalog, at)
+    what = "" if error.sqlstate == _BY_USER or not fragment else f" in {_shown(origin, fragment)}"
     diagnostic = Diagnostic(
         EVALUATION_ERROR,
-        f"{where}{message}{clipped(what)}",
-        scalar.span if scalar is not None else None,
-        sqlstate=found.sqlstate,
+        f"{Blamed.of(origin, catalog).prefix}{message}{clipped(what)}",
+        origin.span,
+        sqlstate=error.sqlstate,
     )
-    return EvaluationError(diagnostic, view, fragment)
+    if error.sqlstate == _BY_USER and origin.scalar is None:
+        fragment = None
+    return EvaluationError(diagnostic, Blamed.of(origin, catalog), fragment)
 
 
-def _bare(text: str) -> str:
-    """An expression without what rewriting changes in it: qualified names, quotes, parentheses, spaces."""
-    return _close(re.sub(r"`(?:[^`]*\.)?([^`]*)`", r"\1", text))
+def _shown(origin: Origin, fragment: str) -> str:
+    """The expression in words of the program: as it is written where its plan has columns that no text has."""
+    text = fragment if origin.scalar is None else origin.scalar.text
+    source = None if origin.view is None else origin.view.source
+    if "`__" in text and source and origin.span is not None:
+        return " ".join(source[origin.span.start : origin.span.end].split())
+    return text
 
 
-def _close(text: str) -> str:
-    """An expression without parentheses and spaces."""
-    return re.sub(r"[\s()]", "", text).lower()
-
-
-def _only_sum(kind: Type, catalog: Catalog, at: Plan | None) -> tuple[View | None, Scalar | None]:
-    """The one sum of a type that the operator has which raised, or else the views; Spark tells no place of a sum."""
-    views = [view for view in catalog.views.values() if view.plan is not None]
-    sums = [(view, call) for view in views for node in view.plan.walk() for call in _sums_of(node, kind)]
-    own = {call.text for call in _sums_of(at, kind)} if at is not None else set[str]()
-    here = [(view, call) for view, call in sums if call.text in own]
-    if len(own) == 1 and here:
-        return here[0]
-    return sums[0] if len(sums) == 1 else (None, None)
-
-
-def _sums_of(node: Plan, kind: Type) -> list[Scalar]:
-    """The sums of a node that may have no room in a type."""
-    made = [call for _, call in node.aggregates] if isinstance(node, Aggregate) else []
-    calls = [call.call for call in made if call.arguments[:1] and call.arguments[0].type not in _NARROW]
-    calls += [call for _, call in node.calls] if isinstance(node, Window) else []
-    return [call for call in calls if (call.type or kind).startswith(kind) and call.text.startswith("sum(")]
-
-
-def _place(fragment: str, catalog: Catalog) -> tuple[View | None, Scalar | None]:
-    """The view whose plan has the expression that failed: under the very names, if there is one, else under any."""
-    for read in (_close, _bare):
-        found = _place_of(read(fragment), read, catalog)
-        if found is not None:
-            return found
-    return None, None
-
-
-def _place_of(fragment: str, read: Callable[[str], str], catalog: Catalog) -> tuple[View | None, Scalar | None] | None:
-    """The view and the expression in it that has the fragment; one whose place in the SQL is known, if there is one."""
-    unknown: tuple[View, Scalar] | None = None
-    for view in catalog.views.values():
-        for node in view.plan.walk() if view.plan is not None else ():
-            if isinstance(node, Recompute) and fragment in read(filled(node.text, [""] * len(node.relations))):
-                return unknown or (view, None)
-            for scalar in scalars(node):
-                if fragment in read(scalar.text):
-                    if scalar.span is not None:
-                        return view, scalar
-                    unknown = unknown or (view, scalar)
-    return unknown
-
-
-def scalars(value: Any) -> Iterator[Scalar]:
-    """The expressions of a plan node, without those of its inputs."""
-    if isinstance(value, Scalar):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            if not isinstance(item, Plan):
-                yield from scalars(item)
-    elif is_dataclass(value):
-        for item in fields(value):
-            found = getattr(value, item.name)
-            if not isinstance(found, Plan):
-                yield from scalars(found)
+def _sourced(error: PenstockError, origin: Origin) -> PenstockError:
+    error.source = None if origin.view is None else origin.view.source
+    return error

@@ -126,8 +126,7 @@ def abandoned(
     if result is not None:
         result.discard()
     state.engine.release()
-    failed = state.engine.failed
-    return translated(error, state.catalog, None if failed is None else failed.node)
+    return translated(error, state.catalog, state.engine.failed)
 
 
 def taken_in(state: State, given: StepInput) -> list[Intake]:

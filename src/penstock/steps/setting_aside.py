@@ -110,7 +110,7 @@ class _Search:
         try:
             numbers = engine.raising_rows(place, numbered, error.stands_in, self.given.clock)
         except Exception as failure:
-            found = translated(failure, self.state.catalog)
+            found = translated(failure, self.state.catalog, place)
             if isinstance(found, EvaluationError) or _without_java(found):  # something else raises before
                 return []
             raise found from failure
@@ -195,7 +195,7 @@ class _Search:
         try:
             found = engine.keys_met(place, numbered)
         except Exception as failure:
-            error = translated(failure, self.state.catalog)
+            error = translated(failure, self.state.catalog, place)
             if isinstance(error, EvaluationError) or _without_java(error):  # the key itself raises
                 return None
             raise error from failure

@@ -16,7 +16,7 @@ from penstock.catalog.model import Function
 from penstock.catalog.word_list import word_list
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.nodes import SessionCall
-from penstock.sql.trees import call, call_name, cast_to, grouped
+from penstock.sql.trees import call, call_name, cast_to, grouped, placed_at
 
 _GROUP_FUNCTIONS = frozenset(
     word_list(
@@ -104,5 +104,5 @@ def _inlined(function: Function, node: exp.Anonymous, level: Level) -> exp.Expre
         for parameter, argument in zip(function.parameters, node.expressions, strict=True)
     }
     inner = Level(level.context, aliases={**values}, subqueries=level.subqueries, fields=level.fields)
-    body = inner.bind(function.body)
+    body = inner.bind(placed_at(function.body, node))
     return grouped(body) if function.returns is None else cast_to(body, function.returns)

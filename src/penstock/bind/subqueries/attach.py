@@ -32,7 +32,7 @@ from penstock.bind.windows.top_k import filter_ranks
 from penstock.plan.nodes import Aggregate, AggregateCall, Distinct, JoinKind, Plan, Project, Scan
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
-from penstock.sql.trees import call, nodes, replace_nodes
+from penstock.sql.trees import at, call, nodes, replace_nodes
 
 
 def filtered(plan: Plan, parts: list[exp.Expression], level: Level) -> Plan:
@@ -203,7 +203,8 @@ def _scalar_value(
         right = _one_row(right, keys, value, count)
         message = exp.Literal.string("a subquery used as a value has more than one row")
         many = exp.GT(this=column_tree(count), expression=exp.Literal.number(1))
-        return on_keys(plan, right, keys), call("if", many, call("raise_error", message), value)
+        refusal = at(call("raise_error", message), found.tree)
+        return on_keys(plan, right, keys), call("if", many, refusal, value)
     if keys and found.bound.empty is not None and found.domain is None:
         fields, mark = fields_of(right), _unused(f"{prefix}mark", right)
         items = tuple((item, scalar_of(column_tree(item), fields)) for item in right.names)
