@@ -33,7 +33,8 @@ class Span:
 class Diagnostic:
     """One finding: what was found where, and what would work.
 
-    `code` is stable and documented in docs/reference/errors.md; `sqlstate` is Spark's where there is one. What is said
+    `code` is stable and documented in docs/reference/errors.md; `sqlstate` is Spark's where there is one, and `row` the
+    row for which an expression has raised. What is said
     has no passwords, wherever it comes from.
     """
 
@@ -44,6 +45,7 @@ class Diagnostic:
     hint: str | None = None
     sqlstate: str | None = None
     severity: str = "error"
+    row: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", concealed(self.message))
@@ -166,6 +168,8 @@ def render(diagnostic: Diagnostic, source: str | None) -> str:
     lines = [f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}{state}"]
     if diagnostic.span is not None and source is not None:
         lines += _excerpt(diagnostic.span, source)
+    if diagnostic.row is not None:
+        lines.append(f"  for the row {diagnostic.row}")
     if diagnostic.candidates:
         lines.append(f"  did you mean: {', '.join(diagnostic.candidates)}?")
     if diagnostic.hint:

@@ -11,7 +11,7 @@ import penstock
 from penstock.cli.attach.client import AnsweredError
 from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError
 from penstock.steps.committing import StateLostError
-from penstock.steps.failures import EvaluationError
+from penstock.steps.failures import Blamed, EvaluationError
 
 BAD = Diagnostic("BAD_VALUE", "no such day", Span(2, 5), ("monday",), "say monday", "22007")
 REPLY = {"diagnostics": [{"code": "BAD_VALUE", "message": "no such day"}], "error": "error[BAD_VALUE]: as it was shown"}
@@ -19,7 +19,7 @@ ERRORS = [
     SqlError(BAD, "a day"),
     DataError([BAD, Diagnostic("OTHER", "and more")]),
     StateLostError(BAD),
-    EvaluationError(BAD, None, "10 / x"),
+    EvaluationError(BAD, Blamed("v", "view v", "a day"), "10 / x"),
     AnsweredError(REPLY),
 ]
 

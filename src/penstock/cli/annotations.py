@@ -38,8 +38,9 @@ class Finding:
         said, place = self.diagnostic, self.place
         where = f"line {place['line']}, column {place['column']}: " if "line" in place and "file" not in place else ""
         near = f"; did you mean: {', '.join(said.candidates)}?" if said.candidates else ""
+        row = f"; for the row {said.row}" if said.row else ""
         hint = f"; hint: {said.hint}" if said.hint else ""
-        return f"{where}{said.message}{near}{hint}"
+        return f"{where}{said.message}{row}{near}{hint}"
 
 
 def findings(diagnostics: Iterable[Diagnostic], source: str | None) -> list[Finding]:

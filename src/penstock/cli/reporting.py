@@ -60,6 +60,15 @@ def report(error: PenstockError) -> int:
     return WRONG
 
 
+def report_unforeseen(error: Exception) -> int:
+    """Show what has come through every border: under the code of its library, where it is one's."""
+    from penstock.catalog.model import Catalog  # noqa: PLC0415 - that nobody waits for
+    from penstock.steps.failures import translated  # noqa: PLC0415 - that nobody waits for
+
+    known = translated(error, Catalog())
+    return report(known) if isinstance(known, PenstockError) else report_bug(error)
+
+
 def report_bug(error: BaseException) -> int:
     """Show an error that nobody foresaw, on one line; gives its exit code."""
     first = str(error).strip().split("\n", 1)[0][:500]
@@ -113,7 +122,7 @@ def exit_codes() -> Iterator[None]:
         if interrupt_behind(error) is not None:
             note("interrupted")
             sys.exit(INTERRUPTED)
-        sys.exit(report_bug(error))
+        sys.exit(report_unforeseen(error))
 
 
 def _os_code(error: OSError) -> str:

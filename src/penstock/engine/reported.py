@@ -8,8 +8,17 @@ from penstock.backends.render import VERSION
 from penstock.backends.reported import Reported, clipped
 from penstock.backends.spark.raised import of_surroundings, reported
 from penstock.circuit.raised import diagnosed
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, first_line
 from penstock.plan.scalar import quoted
+
+# The libraries in whose words nothing may reach a user, with the code of what they raise and nobody foresaw.
+_LIBRARIES = {
+    "duckdb": ("DuckDB", "DUCKDB_FAILED"),
+    "pyarrow": ("Arrow", "ARROW_FAILED"),
+    "sqlglot": ("the parser", "PARSER_FAILED"),
+    "pyspark": ("Spark", "SPARK_FAILED"),
+    "py4j": ("Spark", "SPARK_FAILED"),
+}
 
 
 def report_of(error: Exception) -> Reported | PenstockError | None:
@@ -20,7 +29,18 @@ def report_of(error: Exception) -> Reported | PenstockError | None:
     raised = diagnosed(error)
     if raised is not None:
         return Reported("raised", clipped(raised.message.strip()), raised.sqlstate or None, raised.fragment or None)
-    return of_surroundings(error) or reported(error)
+    return of_surroundings(error) or reported(error) or _of_library(error)
+
+
+def _of_library(error: Exception) -> Reported | None:
+    """The report of an exception of a library that is at work in a step, by the package in which its class is."""
+    packages = (kind.__module__.partition(".")[0].lstrip("_") for kind in type(error).__mro__)
+    name = next((package for package in packages if package in _LIBRARIES), None)
+    if name is None:
+        return None
+    library, code = _LIBRARIES[name]
+    message = f"{library} has failed: {type(error).__name__}: {first_line(error)}"
+    return Reported("failed", clipped(message), failure=code)
 
 
 def without_version(fragment: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 import penstock
 from penstock.backends.surroundings import writing
-from penstock.errors import DataError, Diagnostic
+from penstock.errors import DataError, Diagnostic, message_of
 from penstock.pipeline.recovery import program_record
 from penstock.steps.directory import DirectoryLock
 from penstock.steps.durable import sync
@@ -104,7 +104,7 @@ def _read(source: Path, folder: Path) -> int:
         (folder / _CONTENTS).unlink()
         digests: dict[str, str] = contents["files"]
     except (tarfile.TarError, OSError, ValueError, KeyError, TypeError) as error:
-        raise _damaged(source, str(error)) from error
+        raise _damaged(source, message_of(error)) from error
     check_format(source, contents["format"], FORMAT)
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     if there != digests.keys():

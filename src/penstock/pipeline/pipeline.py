@@ -44,6 +44,7 @@ from penstock.sources.api import Output
 from penstock.steps.change import Change
 from penstock.steps.events import Event, RunStarted, StepDone
 from penstock.steps.facts import OperatorState, WaterlineFact, spilled_of, states_of
+from penstock.steps.failures import translated
 from penstock.steps.filling import Filling, FillingFacts
 from penstock.steps.intake.inputs import Readers, batch_of, clock_value, find_table, zone_of
 from penstock.steps.proposing import check_clock
@@ -771,6 +772,11 @@ class Pipeline:
             return work()
         except PenstockError as error:
             raise (error if source is None else error.with_source(source)) from error.__cause__
+        except Exception as error:
+            known = translated(error, self.catalog)
+            if known is error:
+                raise
+            raise known from error
 
     def _given(self, text: str | None, work: Callable[[], Found]) -> Found:
         """Do something with a text that the running pipeline is given; its errors name other dialects."""

@@ -112,7 +112,13 @@ class Scalar:
         return self.replaced(lambda name: column_tree(names[name]) if name in names else None)
 
     def over(self, given: Mapping[str, Scalar]) -> Scalar:
-        """The expression with other expressions in place of fields; a field not in `given` stays."""
+        """The expression with other expressions in place of fields; a field not in `given` stays.
+
+        Where it is nothing but a field, the other expression's place is the one that says what is computed.
+        """
+        whole = given.get(self.column) if self.column is not None else None
+        if whole is not None:
+            return Scalar(whole.text, whole.tree, self.type, self.nullable, whole.span or self.span)
         return self.replaced(lambda name: given[name].tree if name in given else None)
 
     def replaced(self, replacement: Callable[[str], exp.Expression | None]) -> Scalar:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from penstock.catalog.model import Catalog
-from penstock.errors import Diagnostic, InternalError
+from penstock.errors import Diagnostic, InternalError, message_of
 from penstock.plan.nodes import Plan
 from penstock.rewrite.rule import Fired, Rule, Stage
 from penstock.rewrite.stages import STAGES
@@ -78,7 +78,7 @@ class _Run:
         try:
             found = rule(plan)
         except InternalError as error:
-            raise _mistake(rule, str(error)) from error
+            raise _mistake(rule, message_of(error)) from error
         if found is not None:
             self._check(rule, plan, found)
             self._record(Fired(self._stage.name, rule.__name__, plan, found))

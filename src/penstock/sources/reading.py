@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.catalog.model import Table
-from penstock.errors import DataError, Diagnostic
+from penstock.errors import DataError, Diagnostic, message_of
 from penstock.sources.formats.api import Format, Piece
 from penstock.sources.position import BROKEN, Position, position_of
 from penstock.sources.transport import BrokenStreamError, Report, Stream, Transport
@@ -172,4 +172,4 @@ def _is_of_disk(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    return (error.strerror if isinstance(error, OSError) else None) or message_of(error) or type(error).__name__

@@ -14,8 +14,9 @@ from typing import TypeVar
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from penstock.errors import Diagnostic, PenstockError, Span, SqlError, UnsupportedError
+from penstock.errors import Diagnostic, InternalError, PenstockError, Span, SqlError, UnsupportedError
 from penstock.sql import alter, create, dml, session
+from penstock.sql.border import compiling
 from penstock.sql.cursor import Cursor
 from penstock.sql.diagnose import diagnose, empty_list, too_deep, unknown_statement
 from penstock.sql.dialects import rules_of
@@ -164,19 +165,18 @@ def _guarded(tokens: list[Token], text: str, rules: Rules, read: Callable[[Curso
     if plain is not None:
         raise SqlError(plain, text)
     marked = mark(tokens, rules)
-    try:
-        with room_for_nesting():
-            return read(Cursor(marked, text, rules))
-    except ParseFailure as failure:
-        finding = diagnose(marked, failure)
-        raise SqlError(finding if finding.span is not None else replace(finding, span=whole), text) from None
-    except RecursionError:
-        message = "this statement is nested too deeply"
-        raise SqlError(Diagnostic("NESTED_TOO_DEEPLY", message, whole), text) from None
+    with compiling(whole, text):
+        try:
+            with room_for_nesting():
+                return read(Cursor(marked, text, rules))
+        except ParseFailure as failure:
+            finding = diagnose(marked, failure)
+            raise SqlError(finding if finding.span is not None else replace(finding, span=whole), text) from None
 
 
 def _together(errors: list[PenstockError], text: str) -> PenstockError:
     """One error for all: the mistakes if there are any, else what is not supported."""
     wrong = [error for error in errors if not isinstance(error, UnsupportedError)]
-    kind = SqlError if wrong else UnsupportedError
+    internal = any(isinstance(error, InternalError) for error in errors)
+    kind = InternalError if internal else SqlError if wrong else UnsupportedError
     return kind([diagnostic for error in errors for diagnostic in error.diagnostics], text)

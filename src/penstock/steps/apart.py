@@ -86,6 +86,13 @@ class FailedStep:
         """The table of a unit."""
         return self._intakes[unit[0]].table
 
+    def row(self, unit: Unit) -> Row:
+        """The row of a unit, without its weight: of what a step does to one key the last one."""
+        intake, at = self._intakes[unit[0]], self.rows[unit][-1]
+        assert isinstance(intake.change, pa.Table)  # noqa: S101 - only such are taken apart
+        (row,) = python_rows(intake.change.slice(at, 1))
+        return row[:-1]
+
     def error_without(self, absent: Iterable[Unit]) -> EvaluationError | None:
         """The error of the step when some units are left out; None if it succeeds, as far as its failing operator."""
         missing = set(absent)

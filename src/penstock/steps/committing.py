@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.errors import Diagnostic, InternalError, PenstockError
+from penstock.errors import Diagnostic, InternalError, PenstockError, message_of
 from penstock.steps.proposing import Proposal, abandoned
 from penstock.steps.rows.rejected import counts
 from penstock.steps.state import State
@@ -27,12 +27,14 @@ def commit(state: State, proposal: Proposal) -> None:
             state.log.publish(proposal.staged)
     except BaseException as error:
         if isinstance(error, Exception) and state.log.manifest_of(proposal.number).exists():
-            raise StateBehindLogError(_behind(proposal, f"the disk has not confirmed it: {error}")) from error
+            raise StateBehindLogError(
+                _behind(proposal, f"the disk has not confirmed it: {message_of(error)}")
+            ) from error
         raise abandoned(state, error, proposal.result, proposal.staged) from error
     try:
         _follow(state, proposal)
     except Exception as error:
-        raise StateLostError(_behind(proposal, f"the state could not follow it: {error}")) from error
+        raise StateLostError(_behind(proposal, f"the state could not follow it: {message_of(error)}")) from error
 
 
 def _behind(proposal: Proposal, why: str) -> Diagnostic:

@@ -24,6 +24,7 @@ from penstock.plan.opaque import filled
 from penstock.plan.scalar import Scalar, render_scalar
 from penstock.rewrite.raising import cannot_raise, types_of
 from penstock.sql.text import span_of
+from penstock.sql.trees import nodes
 
 _NARROW = ("tinyint", "smallint", "int")  # no table has the rows whose sum is too long
 Reading = Callable[[str], str]
@@ -82,15 +83,16 @@ def _sums_of(node: Plan, kind: Type) -> list[Scalar]:
 
 def _at_operator(fragment: str | None, catalog: Catalog, at: InstalledOperator) -> Origin:
     circuit = at.installed.circuit
-    for read in (_close, bare) if fragment is not None else ():
+    served = _served(catalog, at)
+    if fragment is None:
+        return _of_operator(at, served)
+    for read in (_close, bare):
         for number in _downward(circuit, at.number):
             scalar = _having(fragment, scalars_below(operator_of(circuit, number).node), read)
             if scalar is not None:
                 views = _served(catalog, InstalledOperator(at.installed, number))
                 return _owned(scalar, fragment, views) or Origin(_first(views), scalar, None)
-    served = _served(catalog, at)
-    found = None if fragment is None else _in_first(fragment, served)
-    return found or _of_operator(at, served)
+    return _in_first(fragment, served) or _of_operator(at, served)
 
 
 def _downward(circuit: Circuit, number: int) -> Iterator[int]:
@@ -129,12 +131,34 @@ def _first(views: Iterable[View]) -> View | None:
 
 
 def _owned(scalar: Scalar, fragment: str, views: Collection[View]) -> Origin | None:
-    """The view whose text has the operator's expression: by its place there, else by its text."""
+    """The view whose text has the operator's expression: by its part's place there, by its own, or by its text."""
+    for place in _places(scalar, fragment):
+        for view in views:
+            if view.source is not None and bare(view.source[place.start : place.end]) == bare(fragment):
+                around = [item for item in _scalars_of(view) if _encloses(item.span, place)]
+                if around:
+                    return Origin(view, min(around, key=_length), place)
     for view in views if scalar.span is not None else ():
         for item in _scalars_of(view):
             if item.span == scalar.span:
                 return Origin(view, item, _narrowed(scalar, fragment))
     return _in_first(fragment, views)
+
+
+def _places(scalar: Scalar, fragment: str) -> Iterator[Span]:
+    """The places of the parts of an expression that the fragment is; rewriting may have brought them from elsewhere."""
+    for node in nodes(scalar.tree):
+        place = span_of(node) if bare(render_scalar(node)) == bare(fragment) else None
+        if place is not None:
+            yield place
+
+
+def _encloses(span: Span | None, place: Span) -> bool:
+    return span is not None and span.start <= place.start and place.end <= span.end
+
+
+def _length(scalar: Scalar) -> int:
+    return 0 if scalar.span is None else scalar.span.end - scalar.span.start
 
 
 def _of_operator(at: InstalledOperator, views: Collection[View]) -> Origin:
@@ -148,8 +172,8 @@ def _of_operator(at: InstalledOperator, views: Collection[View]) -> Origin:
         for view in views:
             if any(item.span == scalar.span for item in _scalars_of(view)):
                 return Origin(view, None, scalar.span)
-    view = _first(readers)
-    return NOWHERE if view is None else Origin(view, None, view.span)
+    reader = _first(readers)
+    return NOWHERE if reader is None else Origin(reader, None, reader.span)
 
 
 # In texts
@@ -210,7 +234,7 @@ def _having(fragment: str, among: Iterable[Scalar], read: Reading) -> Scalar | N
 
 def _parts(scalar: Scalar) -> Iterator[str]:
     yield scalar.text
-    for node in scalar.tree.walk():
+    for node in nodes(scalar.tree):
         yield render_scalar(node)
 
 
@@ -219,9 +243,9 @@ def _narrowed(scalar: Scalar, fragment: str) -> Span | None:
     if scalar.span is None:
         return None
     for read in (_close, bare):
-        for node in scalar.tree.walk():
+        for node in nodes(scalar.tree):
             place = span_of(node) if read(render_scalar(node)) == read(fragment) else None
-            if place is not None and scalar.span.start <= place.start and place.end <= scalar.span.end:
+            if place is not None and _encloses(scalar.span, place):
                 return place
     return scalar.span
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from penstock.errors import DataError, Diagnostic
+from penstock.errors import DataError, Diagnostic, message_of
 from penstock.steps.durable import write_atomically
 
 
@@ -65,7 +65,7 @@ def _read(path: Path) -> dict[str, Position]:
     try:
         found = [_position(item) for item in json.loads(path.read_text(encoding="utf-8"))["positions"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        message = f"the saved positions in {path} cannot be read: {error}"
+        message = f"the saved positions in {path} cannot be read: {message_of(error)}"
         hint = "move the file away; the positions in it are lost then, and nothing else is"
         raise DataError(Diagnostic("CANNOT_READ", message, hint=hint)) from error
     return {name.lower(): Position(step, clock, name) for name, step, clock in found}

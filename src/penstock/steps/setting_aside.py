@@ -20,6 +20,7 @@ from penstock.errors import UnsupportedError
 from penstock.steps.apart import FailedStep, Unit
 from penstock.steps.culprits import Culprit, culprits, failing_alone
 from penstock.steps.failures import EvaluationError, translated
+from penstock.steps.first_row import with_first_row
 from penstock.steps.proposing import Proposal, StepInput, propose
 from penstock.steps.rows.refused import Reason
 from penstock.steps.state import State
@@ -46,7 +47,7 @@ def propose_sparing(state: State, given: StepInput) -> Proposal:
             return propose(state, given)
         except EvaluationError as error:
             if not given.spares:
-                raise
+                raise with_first_row(state, given, error) from error.__cause__
             reasons = _Search(state, given, error).reasons()
             given = replace(given, refused=given.refused.and_also(reasons))
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.catalog.model import Catalog
-from penstock.errors import PenstockError, UnsupportedError
+from penstock.errors import PenstockError, UnsupportedError, message_of
 from penstock.failpoints import reach
 from penstock.steps.durable import sync, write_atomically
 from penstock.steps.events import Event, StateNotKept, StateOfOtherCode
@@ -146,11 +146,15 @@ class Snapshots:
             maintain()
             self._put(state, more)
         except UnsupportedError as error:
-            self.refused = str(error)
-            self._tell(StateNotKept(f"no state is written, so going on will make the steps of the log again: {error}"))
+            self.refused = message_of(error)
+            self._tell(
+                StateNotKept(
+                    f"no state is written, so going on will make the steps of the log again: {message_of(error)}"
+                )
+            )
             return False
         except (PenstockError, OSError) as error:
-            self._tell(StateNotKept(f"the state after step {state.number} is not written: {error}"))
+            self._tell(StateNotKept(f"the state after step {state.number} is not written: {message_of(error)}"))
             self._worked = 0.0  # it is tried again when as much has been done
             return False
         self._cost, self._worked, self.last = time.perf_counter() - began, 0.0, state.number
@@ -172,7 +176,7 @@ class Snapshots:
         try:
             work(self._directory, self._own())
         except (PenstockError, OSError) as error:
-            self._tell(StateNotKept(f"the log is not cut: {error}"))
+            self._tell(StateNotKept(f"the log is not cut: {message_of(error)}"))
 
     def _put(self, state: State, more: Mapping[str, Any]) -> None:
         path = self.folder / f"{state.number:012}"
@@ -292,7 +296,7 @@ class Snapshots:
                 raise
             engine.close_store()
             engine.process(wanted)  # an empty one, if it is wanted
-            return None, str(error)
+            return None, message_of(error)
         _take_over(state, remembered)
         more: Mapping[str, Any] = remembered["more"]
         return more, None

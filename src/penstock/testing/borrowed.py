@@ -25,7 +25,7 @@ from pyspark.errors import PySparkException
 
 from penstock.backends.spark.session import open_session
 from penstock.bind.program.compile import compile_program
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, message_of
 from penstock.plan.scalar import quoted
 from penstock.testing.cases import Case
 from penstock.testing.content import Observed
@@ -163,7 +163,7 @@ def judged(spark: SparkSession, borrowed: Borrowed, seed: int) -> tuple[str, str
     try:
         compile_program(borrowed.program)
     except PenstockError as error:
-        return REFUSED, str(error)
+        return REFUSED, message_of(error)
     except Exception as error:  # noqa: BLE001 - whatever escapes is a finding
         return WRONG, first_line(error)
     dice = random.Random(seed)  # noqa: S311 - a test's choices

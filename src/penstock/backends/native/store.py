@@ -29,7 +29,7 @@ from penstock.backends.native.raised import text_literal
 from penstock.backends.temporary import TemporaryFolder
 from penstock.backends.thresholds import LYING_ROWS
 from penstock.catalog.settings import DEFAULT_MEMORY_LIMIT
-from penstock.errors import DataError, Diagnostic
+from penstock.errors import DataError, Diagnostic, message_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -240,7 +240,7 @@ class Store:
             except self._interrupted:
                 raise
             except self._failed as error:
-                raise DataError(Diagnostic("BAD_SNAPSHOT", f"{path}: {error}")) from error
+                raise DataError(Diagnostic("BAD_SNAPSHOT", f"{path}: {message_of(error)}")) from error
 
     def execute(self, statement: str) -> None:
         """Run a statement."""

@@ -54,6 +54,7 @@ from penstock.plan.nodes import Aggregate, MatchRecognize, Plan, Project, Scan
 from penstock.plan.refinement import counts_rows, is_refined
 from penstock.plan.scalar import column
 from penstock.plan.showing import Ordering, OwnSessions, Showing
+from penstock.sql.border import compiling
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.nodes import SUBSTREAMS, TableFunction
 from penstock.sql.points import POINT, is_begun
@@ -124,7 +125,7 @@ def bind_standing(
     the view that it shows, at their `places`.
     """
     try:
-        with room_for_nesting():
+        with compiling(tree), room_for_nesting():
             return _Binding(tree, catalog, name, has_waterline, start, properties=properties, places=places).bound()
     except PenstockError as error:
         raise error.with_source(source) from None

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from penstock.bind.expressions.by_type import bound_by_type
 from penstock.bind.expressions.functions import begins_with_unit, check_call
+from penstock.bind.expressions.inner_order import with_order_outside
 from penstock.bind.expressions.structs import bind_struct, zipped
 from penstock.bind.level import Level
 from penstock.bind.marks import OUTER, SUBQUERY
@@ -42,6 +43,9 @@ def bind_call(node: exp.Anonymous, level: Level) -> exp.Expression:
     typed = bound_by_type(node, level)
     if typed is not None:
         return typed
+    ordered = with_order_outside(node)
+    if ordered is not None:
+        return level.bind(ordered)
     check_call(name, node)
     if name == "struct":
         return bind_struct(node, level)

@@ -12,7 +12,8 @@ from penstock.bind.program.other_dialects import naming_dialects
 from penstock.bind.program.recursion import refuse_incomplete
 from penstock.bind.program.transactions import misplaced
 from penstock.catalog.model import NOTHING, Catalog
-from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
+from penstock.errors import Diagnostic, InternalError, PenstockError, SqlError, UnsupportedError
+from penstock.sql.border import compiling
 from penstock.sql.parse import parse
 from penstock.sql.statements import (
     CreateTable,
@@ -36,7 +37,8 @@ class Program:
 def declare(catalog: Catalog, statement: Statement, source: str = "") -> Catalog:
     """The catalogue after a DDL or SET statement; raises SqlError or UnsupportedError and has changed nothing then."""
     try:
-        return _sourced(declare_one(catalog, statement), source)
+        with compiling(statement.span):
+            return _sourced(declare_one(catalog, statement), source)
     except PenstockError as error:
         raise error.with_source(source) from None
 
@@ -82,7 +84,8 @@ def _compiled(text: str, catalog: Catalog) -> Program:
             waiting.append(statement)
             continue
         try:
-            catalog = after(catalog, statement, text)
+            with compiling(statement.span):
+                catalog = after(catalog, statement, text)
             ready = [item for item in waiting if item.view.lower() in catalog.views]
             waiting = [item for item in waiting if item not in ready]
             for item in ready:
@@ -126,5 +129,7 @@ def _unfinished(catalog: Catalog, waiting: list[SetLateness], broken: set[str]) 
 
 def _together(errors: list[PenstockError], text: str) -> PenstockError:
     found: list[Diagnostic] = [item for error in errors for item in error.diagnostics]
+    if any(isinstance(error, InternalError) for error in errors):
+        return InternalError(found, text)
     kind = UnsupportedError if all(isinstance(error, UnsupportedError) for error in errors) else SqlError
     return kind(found, text)

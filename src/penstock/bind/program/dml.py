@@ -21,6 +21,7 @@ from penstock.catalog.types import plain_type
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.plan.nodes import Field, Plan, Project, Values
 from penstock.plan.scalar import Scalar, column
+from penstock.sql.border import compiling
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import Advance, Delete, Insert, Update
@@ -83,24 +84,25 @@ def check_dml(statement: Insert | Update | Delete, catalog: Catalog, source: str
 def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundInsert:
     """The plan of an INSERT; raises SqlError for unknown columns, wrong widths and missing values."""
     try:
-        table = table_of(statement.table, statement.table_span, catalog)
-        refuse_conflict(statement, table)
-        _refuse_nothing(statement)
-        statement, taken_back = _without_deltas(statement, table)
-        bound = bind_named(statement.source, catalog, source) if statement.by_name else None
-        columns = targets(statement, table, placed_names(statement, None if bound is None else bound.names))
-        bound = bound or bind_named(_with_defaults(statement.source, columns), catalog, source)
-        columns = (
-            columns
-            if statement.columns or statement.left_out or len(bound.names) == len(columns)
-            else _with_optional(table, bound)
-        )
-        if len(bound.names) != len(columns):
-            wanted = ", ".join(item.name for item in columns)
-            message = f"{len(bound.names)} values for {len(columns)} columns ({wanted})"
-            raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=statement.source, sqlstate="21S01")
-        _refuse_nulls(statement.source, columns)
-        plan = converted(bound, columns, span_of(statement.source) or statement.table_span)
+        with compiling(statement.span):
+            table = table_of(statement.table, statement.table_span, catalog)
+            refuse_conflict(statement, table)
+            _refuse_nothing(statement)
+            statement, taken_back = _without_deltas(statement, table)
+            bound = bind_named(statement.source, catalog, source) if statement.by_name else None
+            columns = targets(statement, table, placed_names(statement, None if bound is None else bound.names))
+            bound = bound or bind_named(_with_defaults(statement.source, columns), catalog, source)
+            columns = (
+                columns
+                if statement.columns or statement.left_out or len(bound.names) == len(columns)
+                else _with_optional(table, bound)
+            )
+            if len(bound.names) != len(columns):
+                wanted = ", ".join(item.name for item in columns)
+                message = f"{len(bound.names)} values for {len(columns)} columns ({wanted})"
+                raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=statement.source, sqlstate="21S01")
+            _refuse_nulls(statement.source, columns)
+            plan = converted(bound, columns, span_of(statement.source) or statement.table_span)
     except PenstockError as error:
         raise error.with_source(source) from None
     return BoundInsert(table.name, tuple(item.name for item in columns), plan, taken_back)
@@ -262,17 +264,18 @@ def converted(bound: BoundQuery, columns: Sequence[Column], place: Span | None =
 def bind_update(statement: Update, catalog: Catalog, source: str = "") -> BoundUpdate:
     """The assignments and the condition of an UPDATE."""
     try:
-        _refuse_standing(statement)
-        table = table_of(statement.table, statement.table_span, catalog)
-        refuse_unfindable(table, statement.table_span)
-        where = None if statement.where is None else over_kept(statement.where, table, statement.alias)
-        assigned = tuple((name, over_kept(tree, table, statement.alias)) for name, tree in statement.assignments)
-        statement = replace(statement, where=where, assignments=assigned)
-        level = _row_level(table, catalog, statement.alias)
-        given = zip(statement.assignments, statement.column_spans, strict=True)
-        assignments = tuple(_assignment(name, tree, place, table, level) for (name, tree), place in given)
-        condition = _condition(statement.where, level)
-        rows = _rows(statement, tuple(tree for _, tree in statement.assignments), table, level)
+        with compiling(statement.span):
+            _refuse_standing(statement)
+            table = table_of(statement.table, statement.table_span, catalog)
+            refuse_unfindable(table, statement.table_span)
+            where = None if statement.where is None else over_kept(statement.where, table, statement.alias)
+            assigned = tuple((name, over_kept(tree, table, statement.alias)) for name, tree in statement.assignments)
+            statement = replace(statement, where=where, assignments=assigned)
+            level = _row_level(table, catalog, statement.alias)
+            given = zip(statement.assignments, statement.column_spans, strict=True)
+            assignments = tuple(_assignment(name, tree, place, table, level) for (name, tree), place in given)
+            condition = _condition(statement.where, level)
+            rows = _rows(statement, tuple(tree for _, tree in statement.assignments), table, level)
     except PenstockError as error:
         raise error.with_source(source) from None
     return BoundUpdate(table.name, assignments, condition, rows)
@@ -326,14 +329,15 @@ def _assignment(name: str, tree: exp.Expression, place: Span, table: Table, leve
 def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundDelete:
     """The condition of a DELETE."""
     try:
-        _refuse_standing(statement)
-        table = table_of(statement.table, statement.table_span, catalog)
-        refuse_unfindable(table, statement.table_span)
-        where = None if statement.where is None else over_kept(statement.where, table, statement.alias)
-        statement = replace(statement, where=where)
-        level = _row_level(table, catalog, statement.alias)
-        condition = _condition(statement.where, level)
-        rows = _rows(statement, (), table, level)
+        with compiling(statement.span):
+            _refuse_standing(statement)
+            table = table_of(statement.table, statement.table_span, catalog)
+            refuse_unfindable(table, statement.table_span)
+            where = None if statement.where is None else over_kept(statement.where, table, statement.alias)
+            statement = replace(statement, where=where)
+            level = _row_level(table, catalog, statement.alias)
+            condition = _condition(statement.where, level)
+            rows = _rows(statement, (), table, level)
     except PenstockError as error:
         raise error.with_source(source) from None
     return BoundDelete(table.name, condition, rows)

@@ -11,6 +11,7 @@ from penstock.bind.taking_in import TakingIn
 from penstock.catalog.model import Catalog
 from penstock.errors import PenstockError
 from penstock.plan.nodes import Plan
+from penstock.sql.border import compiling
 from penstock.sql.complaints import wrong
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.points import is_begun, refuse_point
@@ -45,7 +46,7 @@ def bind_named(
     With `taking_in` dedup may remember keys.
     """
     try:
-        with room_for_nesting():
+        with compiling(tree), room_for_nesting():
             bound = context_of(catalog, taking_in).bind_query(tree, keep_order=keep_order)
     except PenstockError as error:
         raise error.with_source(source) from None

@@ -9,6 +9,7 @@ from sqlglot import exp
 from penstock.bind.level import Level
 from penstock.bind.row_order.whole_row import Row
 from penstock.bind.scalars import fields_of, scalar_of
+from penstock.bind.windows.frames import settled_frame
 from penstock.bind.windows.tied_rows import determined_call, needs_rank, over_rank
 from penstock.plan.nodes import Plan, Window
 from penstock.plan.scalar import column_tree
@@ -28,7 +29,7 @@ def windowed(plan: Plan, trees: list[exp.Expression], row: Row, level: Level) ->
     if not calls:
         return plan, trees
     names = {text: f"__w{index}" for index, text in enumerate(calls)}
-    partitioned = {text: _over_domain(node, level) for text, node in calls.items()}
+    partitioned = {text: _over_domain(settled_frame(node), level) for text, node in calls.items()}
     plan, ranks = _with_ranks(plan, list(partitioned.values()))
     by_partition: dict[str, list[tuple[str, exp.Window, exp.Expression]]] = {}
     for text, node in partitioned.items():

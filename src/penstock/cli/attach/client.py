@@ -27,7 +27,7 @@ _TELL_SECONDS = 1.0
 class AnsweredError(PenstockError):
     """An error as the other process has rendered it."""
 
-    def __init__(self, reply: Mapping[str, Any], given: str | None) -> None:
+    def __init__(self, reply: Mapping[str, Any], given: str | None = None) -> None:
         """An error about the text that was `given` has its places there, in the files of that text."""
         own = bool(reply.get("given"))
         super().__init__([_diagnostic(item, own=own) for item in reply["diagnostics"]], given if own else None)
@@ -47,6 +47,7 @@ def _diagnostic(item: Mapping[str, Any], *, own: bool) -> Diagnostic:
         item.get("hint"),
         item.get("sqlstate"),
         item.get("severity", "error"),
+        item.get("row"),
     )
 
 

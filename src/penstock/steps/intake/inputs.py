@@ -12,7 +12,7 @@ import pyarrow as pa
 from penstock.backends.api import is_relation
 from penstock.catalog.model import Catalog, Table
 from penstock.catalog.zones import near_zones, zone_named
-from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
+from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean, message_of
 from penstock.steps.intake.bulk import GivenBatch
 from penstock.steps.rows.batch import Batch, RowReader
 from penstock.steps.rows.defaults import Defaults
@@ -100,7 +100,7 @@ def clock_value(clock: Any) -> datetime:
     try:
         found = converter("timestamp", UTC)(clock)
     except BadValue as error:
-        raise DataError(Diagnostic("BAD_VALUE", f"clock: {error}, expected a TIMESTAMP")) from None
+        raise DataError(Diagnostic("BAD_VALUE", f"clock: {message_of(error)}, expected a TIMESTAMP")) from None
     assert isinstance(found, datetime)  # noqa: S101 - the converter of timestamps gives nothing else
     return found
 

@@ -18,7 +18,7 @@ from penstock.backends.columns import arrow_type, python_rows
 from penstock.backends.rows import Row
 from penstock.catalog.model import Catalog, Column, Table
 from penstock.catalog.types import plain_type
-from penstock.errors import Diagnostic, SqlError
+from penstock.errors import Diagnostic, SqlError, message_of
 from penstock.steps.rows.defaults import evaluated
 from penstock.steps.rows.values import BadValue, converter
 
@@ -100,7 +100,7 @@ def _limited(column: Column, value: object) -> object:
     try:
         return None if value is None else converter(column.type)(value)
     except BadValue as error:
-        message = f"the DEFAULT of the column {column.name!r} does not fit {column.type.upper()}: {error}"
+        message = f"the DEFAULT of the column {column.name!r} does not fit {column.type.upper()}: {message_of(error)}"
         raise SqlError(Diagnostic("BAD_VALUE", message, column.span)) from None
 
 

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 
 from penstock.bind.program.compile import compile_program
 from penstock.catalog.model import View
-from penstock.errors import PenstockError, UnsupportedError
+from penstock.errors import PenstockError, UnsupportedError, message_of
 from penstock.pipeline.pipeline import Pipeline
 from penstock.sql.parse import parse_query
 from penstock.testing.cases import Step
@@ -238,5 +238,5 @@ def first_line(error: Exception) -> str:
     """An exception in one line, with our innermost place."""
     places = [frame for frame in traceback.extract_tb(error.__traceback__) if "/penstock/" in frame.filename]
     at = f" [{places[-1].filename.rpartition('/penstock/')[2]}:{places[-1].lineno}]" if places else ""
-    lines = str(error).strip().split("\n")
+    lines = message_of(error).strip().split("\n")
     return f"{type(error).__name__}{at}: {' '.join(lines[:3])[:600]}"

@@ -218,7 +218,9 @@ class RaisingChecker:
             (told,) = error.diagnostics
             place = None if told.span is None else sql[told.span.start : told.span.end]
             sentence = told.message.removeprefix("view v: ").partition(" in ")[0]
-            return Said(told.sqlstate, general(sentence), place) if told.code == "EVALUATION_ERROR" else str(error)
+            return (
+                Said(told.sqlstate, general(sentence), place) if told.code == "EVALUATION_ERROR" else message_of(error)
+            )
         return found if isinstance(found, str) else None
 
     def _violation(
