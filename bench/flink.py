@@ -61,7 +61,7 @@ def _printed(job: Sequence[str], memory: str | None = None) -> Iterator[str]:
         message = f"there is no {PYTHON.parents[1].name}, which `make flink` makes"
         raise UnavailableError(message)
     command = [str(PYTHON), str(_HERE / job[0]), *job[1:]]
-    settings = os.environ | ({"JVM_ARGS": f"-Xmx{memory}"} if memory else {})
+    settings = os.environ | {"PYTHONPATH": str(_HERE.parent)} | ({"JVM_ARGS": f"-Xmx{memory}"} if memory else {})
     with tempfile.TemporaryFile("w+") as said:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True, env=settings) as running:  # noqa: S603
             yield from running.stdout or ()

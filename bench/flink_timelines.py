@@ -1,7 +1,8 @@
 """Queries of figure l on Flink SQL; run with the Python of an environment that has apache-flink: … ORDER.json.
 
 The order says the jars, the tables over a folder, the folders `full` and `empty`, and the queries by name. Their rows
-are thrown away (`blackhole`). Printed are the seconds of each query, without those of the same job over no rows.
+are thrown away (`blackhole`). Printed are the seconds of each query, without those of the same job over no rows; null
+where that leaves noise.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pyflink.table import EnvironmentSettings, TableDescriptor, TableEnvironment
+
+from bench.net import net
 
 _SETTINGS = {"parallelism.default": "2", "pipeline.object-reuse": "true", "table.local-time-zone": "UTC"}
 _RUNS = 2
@@ -35,9 +38,11 @@ def main() -> None:
     order = json.loads(Path(sys.argv[1]).read_text())
     found = {}
     for name, query in order["queries"].items():
-        start = min(seconds(order, query, order["empty"]) for _ in range(_RUNS))
+        starts = [seconds(order, query, order["empty"]) for _ in range(_RUNS)]
         seconds(order, query, order["full"])
-        found[name] = max(min(seconds(order, query, order["full"]) for _ in range(_RUNS)) - start, 0.001)
+        runs = [seconds(order, query, order["full"]) for _ in range(_RUNS)]
+        starts.append(seconds(order, query, order["empty"]))
+        found[name] = net(runs, starts).seconds
     print(json.dumps(found))
 
 

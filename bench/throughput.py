@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bench import flink
 from bench.measure import Cost, Effort, Meter, Runs
+from bench.net import NOT_MEASURABLE
 from bench.nexmark.task import UnavailableError
 from bench.programs import TABLE, agreeing, running
 from bench.report import Figure, Line
@@ -112,4 +113,8 @@ def _against_flink(count: int, found: Found, flink: float) -> Line:
 
 def flink_rate() -> float:
     """Rows per second of the same query on Flink SQL; UnavailableError where it does not run."""
-    return float(json.loads(flink.output("flink_job.py"))["rows_per_second"])
+    rate = json.loads(flink.output("flink_job.py"))["rows_per_second"]
+    if rate is None:
+        message = f"its rate is {NOT_MEASURABLE}: starting the job took as long as the rows"
+        raise UnavailableError(message)
+    return float(rate)

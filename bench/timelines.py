@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import penstock
 from bench import flink, lookups, past
 from bench.measure import Effort, Meter, Runs
+from bench.net import NOT_MEASURABLE
 from bench.nexmark.systems.on_flink import flink_jars
 from bench.nexmark.task import UnavailableError
 from bench.programs import bare, collected
@@ -176,7 +177,9 @@ def _on_flink(folder: Path) -> tuple[dict[str, float], str]:
         found = json.loads(flink.output("flink_timelines.py", str(order), memory="4g"))
     except UnavailableError as error:
         return {}, flink.without(error)
-    return {name: float(seconds) for name, seconds in found.items()}, _BESIDE
+    lost = [name for name, seconds in found.items() if seconds is None]
+    note = f"{_BESIDE} {', '.join(lost)}: {NOT_MEASURABLE}, starting the job took as long." if lost else _BESIDE
+    return {name: float(seconds) for name, seconds in found.items() if seconds is not None}, note
 
 
 def _beside(what: str, size: int, ours: float, flink: float | None) -> Iterator[Line]:

@@ -22,6 +22,8 @@ _KIB = 1024
 class Measured:
     """One query on one system; `steps` is None where there are none, `refused` says why there is no answer.
 
+    `noise` is what the runs of a system differ by from whose time that of an empty job is taken away: where less than
+    that is left, `seconds` is None.
     `slower` holds what was measured of other ways to run it on that system; `machine` says where it was, and when.
     """
 
@@ -38,6 +40,12 @@ class Measured:
     equal: bool | None = None
     slower: tuple[Measured, ...] = ()
     machine: str | None = None
+    noise: float | None = None
+
+    @property
+    def is_measurable(self) -> bool:
+        """True unless the time is less than the noise."""
+        return self.seconds is not None or self.noise is None
 
     def as_object(self) -> dict[str, Any]:
         """What `--format json` prints. A wrong answer has no time."""
@@ -48,6 +56,7 @@ class Measured:
         found["events_per_s"] = None if not seconds else round(self.events / seconds)
         found["steps"] = None if self.steps is None else len(self.steps)
         found["p50_ms"], found["p99_ms"] = (self._percentile(share) if timed else None for share in (0.5, 0.99))
+        found |= {} if self.is_measurable else {"not_measurable": True}
         found |= {"peak_mib": self.peak_mib, "state_rows": self.state_rows, "equal": self.equal}
         return found | ({"refused": self.refused} if self.refused else {}) | ({"note": self.note} if self.note else {})
 

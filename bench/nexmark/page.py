@@ -33,9 +33,9 @@ gives.
 * **penstock on Spark**: the same with `SET engine = 'spark'`: files are read as DataFrames, and changes stay there.
 * **flink**: Flink SQL 2.3, parallelism 2, object reuse, state on the heap (its default), no checkpoints; the quicker of
   mini-batch on and off that gives the right answer, of each the quicker of two runs after one to warm up, without the
-  time of the same job over no events: where that leaves some tenths of a second (q2, q3, q8 of some million events),
-  they are as much noise as time. Its source reads whole files in no order, so it has the events in two files for each
-  table, in order.
+  time of the same job over no events. Where that leaves less than the runs differ by (q2, q3, q8 of some million
+  events), it is *not measurable*, and enters no mean. Its source reads whole files in no order, so it has the events in
+  two files for each table, in order.
 * **streaming**: Structured Streaming, written by hand where Spark can express the query, warmed up as Penstock is. It
   writes a checkpoint for each batch, without which it does not run.
 * **batch**: Spark over all events at once, the quickest of three runs: the limit. **duckdb**: the same, for scale.

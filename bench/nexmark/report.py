@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bench.net import NOT_MEASURABLE
 from bench.nexmark.measure import Measured
 from bench.nexmark.published import FELDERA, FELDERA_SAYS
 from bench.nexmark.queries import QUERIES
@@ -110,6 +111,8 @@ def _cell(found: Measured | None) -> str:
         return "–"
     if found.equal is not True:
         return "wrong" if found.equal is False else "not compared"
+    if not found.is_measurable:
+        return NOT_MEASURABLE
     speed = rate(found)
     return "–" if speed is None else _figure(speed / 1000, 1)
 

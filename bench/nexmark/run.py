@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.net import NOT_MEASURABLE
 from bench.nexmark.answers import Answer
 from bench.nexmark.files import default_folder, events_name, written
 from bench.nexmark.generate import Stream
@@ -153,6 +154,8 @@ def _line(found: Measured) -> str:
     if found.refused is not None:
         return f"  {found.query:<4} {found.refused}"
     shown = found.as_object()
+    if found.equal is True and not found.is_measurable:
+        return f"  {found.query:<4} {NOT_MEASURABLE:>21}   equal"
     if shown["events_per_s"] is None:
         return f"  {found.query:<4} wrong answer" if found.equal is False else f"  {found.query:<4} not compared"
     return f"  {found.query:<4} {shown['events_per_s']:>12,} events/s   equal"

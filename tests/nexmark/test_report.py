@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bench.net import net
 from bench.nexmark import page, report, run, worker
 from bench.nexmark.answers import Answer
 from bench.nexmark.files import Data
@@ -17,6 +18,7 @@ from bench.nexmark.measure import Measured
 from bench.nexmark.page import plot
 from bench.nexmark.queries import Query
 from bench.nexmark.run import Wanted, _equal, quickest_right
+from bench.nexmark.systems import on_flink
 from bench.nexmark.systems.spark import Run, quicker
 from bench.nexmark.task import SYSTEMS, Task
 from bench.nexmark.worker import as_line, from_line
@@ -25,8 +27,14 @@ from penstock.cli.commands import bench
 from penstock.cli.main import main
 
 
-def measured(query: str, system: str, seconds: float, **more: object) -> Measured:
-    return Measured(query, system, 1_000_000, seconds, **{"steps": [seconds / 2] * 2, "equal": True, **more})
+def measured(query: str, system: str, seconds: float | None, **more: object) -> Measured:
+    return Measured(
+        query,
+        system,
+        1_000_000,
+        seconds,
+        **{"steps": None if seconds is None else [seconds / 2] * 2, "equal": True, **more},
+    )
 
 
 RESULTS = [
@@ -236,3 +244,41 @@ def test_of_two_runs_the_quicker_counts_and_both_have_to_answer_alike() -> None:
     assert quicker([slow, quick]) is quick
     with pytest.raises(AssertionError, match="answered differently"):
         quicker([slow, quick._replace(answers=[Answer(1, 3)])])
+
+
+def test_a_time_below_the_noise_of_its_start_is_not_measurable() -> None:
+    assert net([9.0, 9.2], [8.0, 8.1, 8.05]).seconds == pytest.approx(1.0)
+    assert net([8.3, 8.2], [8.0, 8.1, 8.05]).seconds is None  # a twentieth of the start is left out of account
+    assert net([20.0, 20.1], [8.0, 21.0]).seconds is None  # another job ran beside one of them
+    assert net([5.0], [6.0, 6.1]).seconds is None
+
+
+def test_what_is_not_measurable_is_said_so_and_enters_no_mean() -> None:
+    lost = measured("q3", "flink", None, noise=0.4, answers=[Answer(1, 1)])
+    others = [measured("q0", "flink", 4.0), measured("q0", "penstock", 2.0), measured("q3", "penstock", 1.0)]
+    found = report.by_query([*others, from_line(as_line(lost))])
+    assert report.ratios(found, "flink") == {"q0": 2.0}
+    assert report.mean(report.ratios(found, "flink").values()) == pytest.approx(2.0)
+    shown = report.text(list(found.values()), 250_000)
+    assert any("q3" in line and "not measurable" in line for line in shown.splitlines())
+    assert lost.as_object()["events_per_s"] is None
+    assert lost.as_object()["not_measurable"] is True
+    assert run._line(lost).endswith("not measurable   equal")
+
+
+def test_of_two_ways_one_that_is_not_measurable_is_the_quicker_one() -> None:
+    task = Task("flink", Data(Path(), Stream(1000), 100), [], Path())
+    said = [
+        {"seconds": 1.5, "noise": 0.4, "rows": 1, "checksum": 1, "peak_mib": 1, "mini_batch": True},
+        {"seconds": None, "noise": 0.4, "rows": 1, "checksum": 1, "peak_mib": 1, "mini_batch": False},
+    ]
+    found = on_flink._ways(task, Query("q3"), said)
+    assert (found.seconds, found.is_measurable, found.slower[0].seconds) == (None, False, 1.5)
+
+
+def test_a_result_of_before_noise_was_noted_is_judged_as_well() -> None:
+    old = json.loads(as_line(measured("q3", "flink", 0.001)))
+    del old["noise"]
+    assert not from_line(json.dumps(old)).is_measurable
+    assert from_line(json.dumps(old | {"system": "penstock"})).seconds == 0.001
+    assert from_line(json.dumps(old | {"seconds": 3.0})).seconds == 3.0

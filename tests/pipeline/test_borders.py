@@ -136,12 +136,12 @@ def test_what_spark_fails_with_in_a_step_names_the_view(spark, monkeypatch, rais
     with penstock.Pipeline(PROGRAM.replace("'native'", "'spark'"), spark=spark) as opened:
         opened.execute("INSERT INTO t VALUES (1, 2)")
 
-        def raising(self, text, *_, **__):
+        def raising(*_, **__):
             if raised == "jvm":
                 spark._jvm.java.util.ArrayList().get(7)
             raise PySparkRuntimeError(said)
 
-        monkeypatch.setattr(Workspace, "sql", raising)
+        monkeypatch.setattr(LinearRunner, "step", raising)
         with pytest.raises(penstock.PenstockError) as caught:
             opened.execute("INSERT INTO t VALUES (3, 4)")
         assert caught.value.code in {"SPARK_FAILED", "EVALUATION_ERROR"}

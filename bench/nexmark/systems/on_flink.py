@@ -112,7 +112,7 @@ def _come(task: Task, process: subprocess.Popen[bytes], lines: Path) -> Iterator
 def _ways(task: Task, query: Query, said: list[dict[str, Any]]) -> Measured:
     """The quicker of two ways, and the slower one beside it: which of them is right is not known here."""
     events = task.data.stream.events
-    given = sorted((one for one in said if "refused" not in one), key=lambda one: float(one["seconds"]))
+    given = sorted((one for one in said if "refused" not in one), key=lambda one: one["seconds"] or 0.0)
     if not given:
         return Measured(query.name, task.system, events, refused=said[0]["refused"] if said else "no answer")
     quicker, *slower = [
@@ -121,6 +121,7 @@ def _ways(task: Task, query: Query, said: list[dict[str, Any]]) -> Measured:
             task.system,
             events,
             seconds=one["seconds"],
+            noise=one["noise"],
             peak_mib=one["peak_mib"],
             answers=[Answer(one["rows"], one["checksum"])],
             note="with mini-batch" if one["mini_batch"] else "without mini-batch",

@@ -38,7 +38,10 @@ def raise_all(checks: Iterable[Callable[[], object]]) -> None:
         raise errors[0]
     if errors:
         kind = UnsupportedError if all(isinstance(error, UnsupportedError) for error in errors) else SqlError
-        raise kind([item for error in errors for item in error.diagnostics])
+        sources = {error.source for error in errors}
+        raise kind(
+            [item for error in errors for item in error.diagnostics], sources.pop() if len(sources) == 1 else None
+        )
 
 
 def _check_table(table: Table) -> None:

@@ -27,6 +27,7 @@ from penstock.outputs.installed import installed, known_names
 from penstock.outputs.loops import loop_checks
 from penstock.outputs.receiver import Owner, Receiver
 from penstock.outputs.sink import Sink, sinks_of
+from penstock.sources.packages import check_packages
 from penstock.sources.properties import wrong_values
 
 CONNECTORS = {
@@ -107,9 +108,16 @@ def checked(sink: Sink) -> Outlet:
     """The output of a sink; SqlError for a connector, property or form that cannot be."""
     connector = _connector(sink)
     _check_kind(sink)
+    try:
+        check_packages(sink, sink.what)
+    except PenstockError as error:
+        raise (error if sink.source is None else error.with_source(sink.source)) from None
     _check_properties(sink, connector)
     form = form_of(sink, connector.FORMS, connector.CHOSEN)
-    connector.check_sink(sink, form)
+    try:
+        connector.check_sink(sink, form)
+    except PenstockError as error:
+        raise (error if sink.source is None else error.with_source(sink.source)) from None
     return Outlet(sink, connector, form)
 
 

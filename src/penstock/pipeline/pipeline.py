@@ -42,6 +42,7 @@ from penstock.pipeline.supported import check_followed
 from penstock.pipeline.verification import Verification, compare
 from penstock.sources.api import Output
 from penstock.steps.change import Change
+from penstock.steps.directory import check_possible
 from penstock.steps.events import Event, RunStarted, StepDone
 from penstock.steps.facts import OperatorState, WaterlineFact, spilled_of, states_of
 from penstock.steps.failures import translated
@@ -108,6 +109,8 @@ class Pipeline:
         self._lock = threading.RLock()
         self._standing = StandingQueries(self._lock)
         place = None if directory is None else Path(directory)
+        if place is not None:
+            check_possible(place)
         self._opening = Opened(spark, place, master, conf or {}, retain, rebuild=rebuild, standing=self._standing)
         self._opening.tell = self._tell
         self._given_dialect = dialect
@@ -627,7 +630,7 @@ class Pipeline:
             check_followed(self.catalog, once=once)
         execution = self._opened()
         loop = self._loop(execution, outputs, options)
-        self._supervisor.run(loop, once=once)
+        self._sourced(self._text_of_tables(), lambda: self._supervisor.run(loop, once=once))
 
     def start(self, *, outputs: Iterable[Output] = (), options: RunOptions | None = None) -> None:
         """`run()` on a thread of its own.
@@ -638,6 +641,11 @@ class Pipeline:
         check_followed(self.catalog, once=False)
         execution = self._opened()
         self._supervisor.start(self._loop(execution, outputs, options))
+
+    def _text_of_tables(self) -> str | None:
+        """The text that the places of tables are places of: the program's, unless tables were declared since."""
+        known = self.program.catalog.tables
+        return self.source if all(known.get(name) == table for name, table in self.catalog.tables.items()) else None
 
     def _loop(self, execution: Execution, outputs: Iterable[Output], options: RunOptions | None) -> RunLoop:
         given = tuple(outputs), options or RunOptions()

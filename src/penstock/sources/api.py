@@ -20,6 +20,7 @@ from penstock.catalog.model import Table
 from penstock.catalog.properties import CONNECTOR, START_AFTER, check_table, value_place
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sources.installed import installed_names, load_installed
+from penstock.sources.packages import check_packages
 from penstock.sources.properties import check_properties, check_rows_per_step
 from penstock.sources.successive import SuccessiveSource, earlier
 
@@ -137,6 +138,7 @@ def check_source(table: Table) -> None:
     _check_earlier(table)
     _check_metadata(table, tuple(getattr(connector, "METADATA", ())))
     if connector is not None:
+        check_packages(table, f"table {table.name}")
         check_properties(table, connector.PROPERTIES)
         getattr(connector, "check", _checked)(table)
 

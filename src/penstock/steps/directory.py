@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from penstock.errors import DataError, Diagnostic
 
 _LOCK, _ID = "lock", "id"
 _OWN = (_LOCK, _ID, "program.json", "log/steps")
+_STORES = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "wasb", "wasbs", "hdfs", "http", "https")
 _NOBODYS = ("lost+found", "socket")  # the latter is there while somebody runs, or was when they ended
 
 
@@ -47,6 +49,34 @@ class DirectoryLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def check_possible(path: Path) -> None:
+    """DataError for a path that cannot be a directory of ours: nothing can be made there, or written into it.
+
+    It is tried with a folder that is removed again, since permissions do not tell what a file system allows.
+    """
+    if "://" in str(path) or str(path).partition(":/")[0] in _STORES:
+        reason = "the directory of a pipeline lies in a file system of this machine, or one that is mounted here"
+        raise _impossible(path, reason)
+    nearest = path
+    while not os.path.lexists(nearest) and nearest.parent != nearest:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise _impossible(path, f"{nearest} is {'a file' if nearest.exists() else 'a link to nothing'}")
+    try:
+        probe = tempfile.mkdtemp(prefix=".penstock-", dir=nearest)
+        Path(probe).rmdir()
+    except OSError as error:
+        what = "be written into" if nearest == path else f"be made in {nearest}"
+        raise _impossible(path, f"nothing can {what}: {error.strerror or error}") from None
+
+
+def _impossible(path: Path, reason: str) -> DataError:
+    message = f"{path} cannot be the directory of a pipeline: {reason}"
+    return DataError(
+        Diagnostic("CANNOT_BE_A_DIRECTORY", message, hint="name a folder that can be made and written into")
+    )
 
 
 def check_own(path: Path) -> None:

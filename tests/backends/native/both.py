@@ -19,7 +19,7 @@ from penstock.circuit.raised import diagnosed
 from penstock.errors import PenstockError
 from penstock.plan.scalar import parsed
 from penstock.plan.writing import text_of
-from penstock.steps.failures import _bare
+from penstock.steps.failing_expression import bare
 
 AT_ONCE = 60
 
@@ -139,8 +139,8 @@ class Engines:
         try:
             self.session.sql(f"SELECT {entry.text} FROM given_rows WHERE id = {place}").collect()
         except PySparkException as error:
-            ours = (raised.code, raised.sqlstate or None, message_of(raised.message), _bare(raised.fragment))
-            theirs = (error.getCondition(), error.getSqlState(), message_of(error), _bare(fragment_of(error) or ""))
+            ours = (raised.code, raised.sqlstate or None, message_of(raised.message), bare(raised.fragment))
+            theirs = (error.getCondition(), error.getSqlState(), message_of(error), bare(fragment_of(error) or ""))
             return [] if ours == theirs else [f"{entry.text}: {theirs} on Spark, {ours} on DuckDB"]
         return [f"{entry.text}: raises only when it is tried, in row {self._row(entry, place)}"]
 

@@ -22,6 +22,7 @@ from penstock.outputs.files.rendering import rendering_of
 from penstock.outputs.forms import Form
 from penstock.outputs.receiver import Owner
 from penstock.outputs.sink import Sink
+from penstock.sources.files.declared import refuse_store
 from penstock.sources.properties import Property
 
 
@@ -43,8 +44,9 @@ FORMS = (Form.APPEND, Form.RETRACT, Form.UPSERT, Form.CHANGELOG)
 CHOSEN = (Form.APPEND,)
 
 
-def check_sink(_sink: Sink, _form: Form) -> None:
-    """Every row can be written."""
+def check_sink(sink: Sink, _form: Form) -> None:
+    """Every row can be written; UnsupportedError for a path that is in no folder of this machine."""
+    refuse_store(sink, sink.what)
 
 
 def target_of(sink: Sink) -> str:

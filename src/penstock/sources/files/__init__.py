@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from penstock.sources.reading import RecordSource
     from penstock.steps.intake.inputs import MakeReader
 
-__all__ = ["PROPERTIES", "open_source"]
+__all__ = ["PROPERTIES", "check", "open_source"]
+
+
+def check(table: Table) -> None:
+    """UnsupportedError for a path that is in no folder of this machine."""
+    declared.refuse_store(table, f"table {table.name}")
 
 
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> RecordSource:  # noqa: ARG001

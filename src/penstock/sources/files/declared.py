@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from penstock.catalog.properties import value_place
+from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sources.formats import declared as formats
+from penstock.sources.packages import Relation
 from penstock.sources.properties import Property, check_duration
 
 PATH = Property(
@@ -35,4 +38,19 @@ PARTITIONED_BY = Property(
     takes="names, as in 'd, h'",
 )
 
+
+def refuse_store(relation: Relation, what: str) -> None:
+    """UnsupportedError for a path in an object store, or in another file system that is none of this machine."""
+    path = relation.properties.get(PATH.name, "").removeprefix("file://")
+    scheme, mark, _ = path.partition("://")
+    if mark:
+        message = f"{what}: files lie in folders of this machine, and {path[:100]} is in {scheme[:20]}"
+        place = value_place(relation, PATH.name)
+        raise UnsupportedError(Diagnostic("NO_FILE_SYSTEM", message, place, hint=_STORES))
+
+
+_STORES = (
+    "'connector' = 'spark', with the same 'format' and 'path', reads every store that Spark's session knows; "
+    "the connectors delta and iceberg read and write tables in stores; or mount it as a folder"
+)
 PROPERTIES = (PATH, PATTERN, PARTITIONED_BY, COMPLETE_AFTER, ON_REPLACED, *formats.PROPERTIES)

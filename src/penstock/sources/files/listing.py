@@ -145,11 +145,6 @@ def listing_of(path: str, style: str, pattern: str) -> Listing:
 
 def check_there(table: Table, listing: Listing) -> None:
     """Refuse a path that does not exist before anything starts; a glob pattern may have no file yet."""
-    if "://" in listing.path:
-        scheme = listing.path.partition("://")[0]
-        message = f"table {table.name}: files are read from folders of this machine, and {listing.path} is in {scheme}"
-        hint = "'connector' = 'spark', with the same 'format' and 'path', reads every store that Spark's session knows"
-        raise DataError(Diagnostic("NO_SUCH_FOLDER", message, table.span, hint=hint))
     if not glob.has_magic(listing.path) and not Path(listing.path).exists():
         message = f"table {table.name}: the folder {listing.path} does not exist"
         raise DataError(Diagnostic("NO_SUCH_FOLDER", message, table.span, hint="create it, or correct 'path'"))

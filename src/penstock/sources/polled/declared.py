@@ -6,6 +6,7 @@ from penstock.catalog.model import Table
 from penstock.catalog.properties import value_place
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sources.formats.declared import EPOCH, ON_ERROR
+from penstock.sources.packages import Extra, check_extra
 from penstock.sources.properties import Property, check_duration
 
 KINDS = {
@@ -82,6 +83,8 @@ def check(table: Table) -> None:
     if (TABLE.name in table.properties) == (QUERY.name in table.properties):
         message = f"table {table.name}: the connector sql needs either 'table' or 'query'"
         raise SqlError(Diagnostic("MISSING_PROPERTY", message, table.span, hint="'table' = 'public.orders'"))
+    if kind_of(URL.value(table)) == "sqlalchemy":
+        check_extra(table, URL.name, Extra("sqlalchemy", "sql"), f"table {table.name}")
     wanted = COLUMN.value(table)
     if table.column(wanted) is None:
         known = [column.name for column in table.shown]
