@@ -26,11 +26,6 @@ class Location:
             return f"line {self.line}, column {self.column}"
         return f"{self.file}:{self.line}:{self.column}"
 
-    @property
-    def short(self) -> str:
-        """`file:line:column`, or `3:25` without a file."""
-        return f"{self.line}:{self.column}" if self.file is None else str(self)
-
     def to_json(self) -> dict[str, Any]:
         """The file, if there is one, line and column."""
         named = {} if self.file is None else {"file": self.file}
@@ -75,6 +70,13 @@ class SourceText(str):
 def part_at(source: str, offset: int) -> tuple[int, int, str | None]:
     """Where the file begins and ends in which a character lies, and its name; the whole text where it has no files."""
     return source.part_at(offset) if isinstance(source, SourceText) else (0, len(source), None)
+
+
+def short_place(source: str, offset: int) -> str:
+    """`file:line:column` in a text of several files, `3:25` in any other."""
+    location = location_of(source, offset)
+    several = isinstance(source, SourceText) and len(source.parts) > 1
+    return str(location) if several and location.file is not None else f"{location.line}:{location.column}"
 
 
 def location_of(source: str, offset: int) -> Location:

@@ -207,7 +207,7 @@ def test_refused_programs_need_no_spark_to_be_tested(tmp_path):
         ("wrong", "failed"),
         ("waits", "unsupported"),
     ]
-    assert set(found[0]) == {"file", "case", "status", "detail"}
+    assert set(found[0]) == {"file", "line", "case", "status", "detail"}
     assert result.exit_code == 1
 
 

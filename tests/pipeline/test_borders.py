@@ -130,7 +130,7 @@ def test_a_mistake_of_ours_stands_beside_those_of_the_program(monkeypatch):
 def test_what_spark_fails_with_in_a_step_names_the_view(spark, monkeypatch, raised):
     from pyspark.errors import PySparkRuntimeError
 
-    from penstock.backends.spark.workspace import Workspace
+    from penstock.backends.spark.operators.linear import LinearRunner
 
     said = "nobody has foreseen this"
     with penstock.Pipeline(PROGRAM.replace("'native'", "'spark'"), spark=spark) as opened:

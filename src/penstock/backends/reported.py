@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+Library = Literal["Spark", "DuckDB", "Arrow", "the parser"]
 _CLIPPED = 500
 
 
@@ -12,8 +13,8 @@ _CLIPPED = 500
 class Reported:
     """An error of a backend: it has 'refused' a query, an expression of one has 'raised', or it has 'failed' itself.
 
-    `fragment` is the expression, as the backend was given it, where it tells. `failure` is the code of an error for one
-    that has failed itself.
+    `fragment` is the expression, as the backend was given it, where it tells. The `library` is the one that has
+    failed.
     """
 
     what: Literal["refused", "raised", "failed"]
@@ -21,7 +22,7 @@ class Reported:
     sqlstate: str | None = None
     fragment: str | None = None
     condition: str = "SPARK_ERROR"
-    failure: str = "SPARK_FAILED"
+    library: Library = "Spark"
 
 
 def clipped(text: str) -> str:

@@ -23,5 +23,7 @@
 | `directory` | what lies in a pipeline's directory as text |
 | `rejected` | why rows were rejected, and how many, on stderr |
 | `profile` | what each operator has cost, on stderr |
+| `annotations` | diagnostics as SARIF, and as workflow commands of GitHub |
+| `junit` | results of cases as JUnit XML |
 | `reporting` | errors and notes on stderr, and exit codes |
 """

@@ -34,7 +34,7 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """What it says, with what would work; the place too where no file is there to show it in."""
+        """The message, with what would work; the place too where no file is there to show it in."""
         said, place = self.diagnostic, self.place
         where = f"line {place['line']}, column {place['column']}: " if "line" in place and "file" not in place else ""
         near = f"; did you mean: {', '.join(said.candidates)}?" if said.candidates else ""

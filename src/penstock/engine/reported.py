@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from penstock.backends.render import VERSION
-from penstock.backends.reported import Reported, clipped
+from penstock.backends.reported import Library, Reported, clipped
 from penstock.backends.spark.raised import of_surroundings, reported
 from penstock.circuit.raised import diagnosed
 from penstock.errors import PenstockError, first_line
 from penstock.plan.scalar import quoted
 
-# The libraries in whose words nothing may reach a user, with the code of what they raise and nobody foresaw.
-_LIBRARIES = {
-    "duckdb": ("DuckDB", "DUCKDB_FAILED"),
-    "pyarrow": ("Arrow", "ARROW_FAILED"),
-    "sqlglot": ("the parser", "PARSER_FAILED"),
-    "pyspark": ("Spark", "SPARK_FAILED"),
-    "py4j": ("Spark", "SPARK_FAILED"),
+# The libraries in whose words nothing may reach a user, by their packages.
+_LIBRARIES: Mapping[str, Library] = {
+    "duckdb": "DuckDB",
+    "pyarrow": "Arrow",
+    "sqlglot": "the parser",
+    "pyspark": "Spark",
+    "py4j": "Spark",
 }
 
 
@@ -38,9 +39,9 @@ def _of_library(error: Exception) -> Reported | None:
     name = next((package for package in packages if package in _LIBRARIES), None)
     if name is None:
         return None
-    library, code = _LIBRARIES[name]
+    library = _LIBRARIES[name]
     message = f"{library} has failed: {type(error).__name__}: {first_line(error)}"
-    return Reported("failed", clipped(message), failure=code)
+    return Reported("failed", clipped(message), library=library)
 
 
 def without_version(fragment: str) -> str:

@@ -18,7 +18,7 @@ from penstock.explain.emission import EmissionFact
 from penstock.explain.plans import node_text
 from penstock.explain.report import Report
 from penstock.plan.emission import Content
-from penstock.source_text import location_of
+from penstock.source_text import location_of, short_place
 
 
 def changelog_text(report: Report, source: str | None) -> Iterator[str]:
@@ -68,4 +68,4 @@ def _from(item: KindOfChange, source: str | None) -> str:
 def _at(span: Span | None, source: str | None) -> str:
     if span is None or source is None:
         return ""
-    return f" at {location_of(source, span.start).short}"
+    return f" at {short_place(source, span.start)}"

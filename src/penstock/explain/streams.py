@@ -18,7 +18,7 @@ from penstock.bind.emission.streamed import CLOSING
 from penstock.errors import Span
 from penstock.explain.plans import readable
 from penstock.explain.report import Report
-from penstock.source_text import location_of
+from penstock.source_text import location_of, short_place
 
 
 def streams_text(report: Report, source: str | None) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _none(item: Sorting, source: str | None) -> str:
 def _at(span: Span | None, source: str | None) -> str:
     if span is None or source is None:
         return ""
-    return f" at {location_of(source, span.start).short}"
+    return f" at {short_place(source, span.start)}"
 
 
 def _place(span: Span | None, source: str | None) -> dict[str, Any]:

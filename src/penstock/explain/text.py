@@ -15,7 +15,7 @@ from penstock.explain.plans import node_text, plan_text, readable
 from penstock.explain.report import Report
 from penstock.explain.streams import streams_text
 from penstock.plan.nodes import Scan
-from penstock.source_text import location_of
+from penstock.source_text import short_place
 
 _GROWTH = {Growth.BOUNDED: "bounded", Growth.CONTENT: "as large as its tables", Growth.UNBOUNDED: "unbounded"}
 
@@ -34,7 +34,7 @@ def place(span: Span | None, source: str | None) -> str:
     """` at line:column`, or nothing where that is not known."""
     if span is None or source is None:
         return ""
-    return f" at {location_of(source, span.start).short}"
+    return f" at {short_place(source, span.start)}"
 
 
 def title(report: Report, source: str | None) -> str:

@@ -9,6 +9,7 @@
 | `cursor` | the place in a statement, and what the grammar asks of it |
 | `dialect` | the grammar, on sqlglot |
 | `dialects/` | what each dialect writes in its own way |
+| `border` | nothing that a library raises leaves compiling without code and place |
 | `rules` | in which ways dialects may differ |
 | `marks` | makes streaming words visible to the parser |
 | `nodes` | syntax nodes that sqlglot does not have |

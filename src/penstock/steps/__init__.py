@@ -10,6 +10,7 @@
 | `written` | what standing statements write in a step |
 | `setting_aside` | a step without the rows for which an expression of a view raises |
 | `apart` | a step that has failed, in parts that can be left out |
+| `first_row` | the first row with which a step raises, which its error names |
 | `culprits` | which of many things make something fail, by trying parts of them |
 | `committing` | the second half: the log has the step, and all that is remembered follows |
 | `announcing` | what is told of a step: the change of each view, and the event |
@@ -26,6 +27,7 @@
 | `change` | the change of one view in one step, as the user gets it |
 | `phases` | the phases of a step, and how long each takes |
 | `events` | what happens in a pipeline, as frozen values |
+| `failing_expression` | the expression that has raised, the view in whose text it stands, and its place there |
 | `failures` | what Spark and DuckDB raise, as errors of a view, with its place |
 | `interrupts` | Ctrl-C while a step is being kept |
 | `log` | the input log: every accepted change, step by step |

@@ -162,7 +162,7 @@ def _length(scalar: Scalar) -> int:
 
 
 def _of_operator(at: InstalledOperator, views: Collection[View]) -> Origin:
-    """What an operator does, where nothing tells which of its expressions has raised: the first that can."""
+    """The first expression of an operator that can raise, where nothing tells which of them has."""
     own = set(at.installed.circuit.readers.get(at.number, ()))
     readers = [view for view in views if view.name.lower() in own]
     node = at.node

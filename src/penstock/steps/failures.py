@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import assert_never
 
-from penstock.backends.reported import Reported, clipped
+from penstock.backends.reported import Library, Reported, clipped
 from penstock.catalog.model import Catalog
 from penstock.circuit.raised import SUM_TOO_LONG, SUM_TOO_WIDE
 from penstock.engine.installed import InstalledOperator
@@ -103,10 +104,27 @@ def translated(error: BaseException, catalog: Catalog, at: At = None) -> BaseExc
     return _refused(found, catalog, at) if found.what == "refused" else _raised(found, catalog, at)
 
 
+def failure_code(library: Library) -> str:
+    """The code for what a library raises and nobody foresaw."""
+    match library:
+        case "DuckDB":
+            return "DUCKDB_FAILED"
+        case "Arrow":
+            return "ARROW_FAILED"
+        case "the parser":
+            return "PARSER_FAILED"
+        case "Spark":
+            return "SPARK_FAILED"
+        case _:
+            assert_never(library)
+
+
 def _failed(error: Reported, catalog: Catalog, at: At) -> PenstockError:
     """The error for a backend that has failed by itself; with the view for which it was at work."""
     origin = origin_of(error.fragment, catalog, at)
-    diagnostic = Diagnostic(error.failure, f"{Blamed.of(origin, catalog).prefix}{error.message}", origin.span)
+    diagnostic = Diagnostic(
+        failure_code(error.library), f"{Blamed.of(origin, catalog).prefix}{error.message}", origin.span
+    )
     return _sourced(InternalError(diagnostic), origin)
 
 

@@ -243,7 +243,7 @@ store.begin(None, None)
 try:
     store.changed(f"INSERT INTO {table} SELECT x, md5(x::VARCHAR) FROM range(3000000) a(x)")
 except DataError as error:
-    print(error.code, error)
+    print(error.code, error.summary)
 store.discard()
 store.begin(None, None)
 store.changed(f"INSERT INTO {table} VALUES (1, 'x')")

@@ -8,5 +8,6 @@
 | `dates` | FLOOR, CEIL and TIMESTAMPADD of a DATE in the dialect of Flink: a DATE |
 | `expression` | expressions bound to fields: columns resolved, functions checked, subqueries left as marks |
 | `functions` | the functions of Spark: whether there is one of that name, and how many arguments it takes |
+| `inner_order` | ORDER BY and LIMIT between the brackets of a call |
 | `structs` | structs and ARRAYS_ZIP, whose fields are named after what stands in them |
 """

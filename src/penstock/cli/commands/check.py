@@ -33,7 +33,10 @@ def command(
     """Check a PROGRAM without running it: names, types, cycles, everything that can be known without Spark.
 
     Functions of which only Spark knows what they take are named. With the engine 'native' a program is refused for what
-    needs Spark.
+    needs Spark. Packages that a connector or a format needs have to be installed.
+
+    --format sarif writes a SARIF log, and --format github workflow commands of GitHub Actions, by which a pull request
+    shows what is wrong beside its lines.
     """
     from penstock.bind.program.compile import compile_program
     from penstock.explain.unjudged import unjudged

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 def command(files: Sequence[Path], **values: Any) -> int:
     """Run the cases of FILES and check every view against batch after each step.
 
-    Exits with 1 if a case failed or needs a feature that is not there (`unsupported`).
+    Exits with 1 if a case failed or needs a feature that is not there (`unsupported`). --format junit writes JUnit XML
+    when all have run.
     """
     from penstock.cli.junit import as_junit
     from penstock.testing.case_run import PASSED, Options, run_case
