@@ -101,7 +101,8 @@ class Column:
     it is left out. A `hidden` one is optional, given by nobody, and no part of `*`. `written` is its name where another
     column's differs by case only, which `name` then does not. `computed` is Spark SQL over the names of the others: a
     hidden column that keeps the value of a computed one, made when the row comes. `earlier` is what rows have in it
-    that were there before it was added: a constant of Spark SQL. `text` is its declaration as it is written.
+    that were there before it was added: a constant of Spark SQL. `text` is its declaration as it is written,
+    `default_tree` the default as it was parsed, for places in it.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Column:
     earlier: str | None = field(default=None, compare=False)
     text: str = field(default="", compare=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
+    default_tree: Any = field(default=None, compare=False, repr=False)
 
     @property
     def label(self) -> str:
@@ -137,7 +139,7 @@ class ComputedColumn:
     """A column that is not kept: its value is made of the row's others where it is read, by Spark SQL over their names.
 
     It stands behind the first `place` of those that are kept. One that has a bound is kept nevertheless, in the hidden
-    column `kept`.
+    column `kept`. `tree` is the expression as it was parsed, for places in it.
     """
 
     name: str
@@ -146,6 +148,7 @@ class ComputedColumn:
     lateness: Lateness | None = None
     kept: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+    tree: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,8 @@ class ForeignKey:
     columns: tuple[str, ...]
     table: str
     referenced: tuple[str, ...]
+    places: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def read_element(cursor: Cursor, elements: Elements) -> None:
         elements.keys.append((read_placed_names(cursor), cursor.since(start)))
         _enforcement(cursor)
     elif cursor.accept("FOREIGN", "KEY"):
-        columns = read_names(cursor)
+        columns = read_placed_names(cursor)
         cursor.expect("REFERENCES")
         elements.foreign_keys.append(_reference(cursor, columns))
     elif cursor.peek() == "WATERMARK" and cursor.peek(1) == "FOR":
@@ -82,11 +82,14 @@ def _enforcement(cursor: Cursor) -> None:
         cursor.accept("ENFORCED")
 
 
-def _reference(cursor: Cursor, columns: tuple[str, ...]) -> ForeignKey:
+def _reference(cursor: Cursor, columns: tuple[tuple[str, Span], ...]) -> ForeignKey:
+    start = cursor.index
     table, _ = cursor.qualified_name("a table")
     referenced = read_names(cursor) if cursor.peek() == "(" else ()
+    span = cursor.since(start)
     _enforcement(cursor)
-    return ForeignKey(columns, table, referenced)
+    names, places = tuple(name for name, _ in columns), tuple(place for _, place in columns)
+    return ForeignKey(names, table, referenced, places, span)
 
 
 def _column(cursor: Cursor, elements: Elements) -> Column:
@@ -108,7 +111,7 @@ def _computed(cursor: Cursor, name: str, span: Span, elements: Elements) -> None
         elements.columns.append(given)
         return
     place = sum(not item.optional for item in elements.columns)
-    elements.computed.append(ComputedColumn(name, spark_sql(tree), place, span=span))
+    elements.computed.append(ComputedColumn(name, spark_sql(tree), place, span=span, tree=tree))
 
 
 def _is_clock(tree: exp.Expression) -> bool:
@@ -128,7 +131,8 @@ def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) 
     if cursor.accept("NULL"):
         return replace(column, nullable=True)
     if cursor.accept("DEFAULT"):
-        return replace(column, default=spark_sql(cursor.value()))
+        tree = cursor.value()
+        return replace(column, default=spark_sql(tree), default_tree=tree)
     if cursor.peek() in ("LATENESS", "WATERMARK"):
         _refuse_second(cursor, column)
     if cursor.accept("LATENESS"):
@@ -184,7 +188,7 @@ def _refuse_second(cursor: Cursor, column: Column) -> None:
 def _foreign(cursor: Cursor, column: Column, elements: Elements) -> Column | None:
     cursor.accept("FOREIGN", "KEY")
     if cursor.accept("REFERENCES"):
-        elements.foreign_keys.append(_reference(cursor, (column.name,)))
+        elements.foreign_keys.append(_reference(cursor, ((column.name, column.span or cursor.here()),)))
         return column
     if cursor.peek() in {"UNIQUE", "CHECK"}:
         refuse(cursor, f"{cursor.peek()} constraints", "leave the constraint out, or declare a PRIMARY KEY")

@@ -22,7 +22,8 @@ from penstock.plan.reading import form_of
 from penstock.plan.scalar import render_scalar
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.parse import parse_expression
-from penstock.sql.trees import aggregate_calls, replace_nodes, window_calls
+from penstock.sql.text import span_of, spark_sql
+from penstock.sql.trees import aggregate_calls, nodes, replace_nodes, window_calls
 from penstock.types.durations import Duration, duration_of
 from penstock.types.infer import infer
 
@@ -63,7 +64,7 @@ def _bound(catalog: Catalog, table: Table, item: ComputedColumn) -> ComputedColu
     """The computed column in Spark's words, over the names of the columns that are kept."""
     tree = parse_expression(item.text)
     what = f"the computed column {item.name}"
-    refuse_impure(tree, catalog, what)
+    refuse_impure(tree if item.tree is None else item.tree, catalog, what)
     if tree.find(exp.Query) or reads_clock(form_of(tree)):
         message = f"{what} reads {'another table' if tree.find(exp.Query) else 'the clock'}"
         hint = "AS PROCTIME() alone is the time at which a row comes; a view may compute with it"
@@ -76,10 +77,20 @@ def _bound(catalog: Catalog, table: Table, item: ComputedColumn) -> ComputedColu
     try:
         bound = level.bind(tree)
     except PenstockError as error:  # its places are those of the column's own text
-        raise SqlError([replace(found, span=item.span) for found in error.diagnostics]) from None
+        raise SqlError([replace(found, span=_place(item, found.span)) for found in error.diagnostics]) from None
     if any(True for _ in (*aggregate_calls(bound), *window_calls(bound))):
         raise wrong(code="COMPUTED_COLUMN", message=f"{what} is of one row, and reads several", place=item.span)
     return replace(item, text=render_scalar(bound))
+
+
+def _place(item: ComputedColumn, span: Span | None) -> Span | None:
+    """The place in the program of a part of a computed column's own text."""
+    part = "" if span is None else item.text[span.start : span.end]
+    for node in () if item.tree is None else nodes(item.tree):
+        place = span_of(node) if spark_sql(node) == part else None
+        if place is not None:
+            return place
+    return item.span
 
 
 def _with_watermark(table: Table, item: ComputedColumn, lateness: Lateness) -> Table:

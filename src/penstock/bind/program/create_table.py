@@ -14,10 +14,12 @@ from penstock.bind.program.existing import refuse_dependants, refuse_existing
 from penstock.bind.program.views import refuse_reserved
 from penstock.catalog.model import Catalog, Column, ComputedColumn, Table
 from penstock.catalog.types import lacks_equality
+from penstock.errors import Span
 from penstock.plan.scalar import render_scalar
 from penstock.sql.complaints import wrong
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import CreateTable
+from penstock.sql.text import span_of
 from penstock.sql.trees import call_name
 from penstock.types.check import check_given
 
@@ -66,7 +68,10 @@ def with_default(catalog: Catalog, item: Column) -> Column:
     if any(True for _ in tree.find_all(exp.Column, exp.Select)):
         hint = "a default is a value, such as 0 or current_timestamp()"
         raise wrong(
-            code="DEFAULT_NOT_CONSTANT", message="DEFAULT cannot read columns or tables", place=item.span, hint=hint
+            code="DEFAULT_NOT_CONSTANT",
+            message="DEFAULT cannot read columns or tables",
+            place=_reading(item) or item.span,
+            hint=hint,
         )
     level = Level(context_of(catalog))
     bound = level.bind(tree)
@@ -75,14 +80,21 @@ def with_default(catalog: Catalog, item: Column) -> Column:
     return replace(item, default=render_scalar(bound)) if expanded else item
 
 
+def _reading(item: Column) -> Span | None:
+    """The place of the first column or query in a DEFAULT."""
+    tree = item.default_tree
+    part = None if tree is None else next(tree.find_all(exp.Column, exp.Select), None)
+    return None if part is None else span_of(part)
+
+
 def _check_foreign_keys(catalog: Catalog, table: Table) -> None:
     for key in table.foreign_keys:
         other = table if key.table.lower() == table.name.lower() else catalog.tables.get(key.table.lower())
-        for name in key.columns:
+        for name, place in zip(key.columns, key.places, strict=True):
             if table.column(name) is None:
-                raise unknown_column(name, tuple(item.name for item in table.columns), table.span)
+                raise unknown_column(name, tuple(item.name for item in table.columns), place)
         if other is None:
             continue  # knowledge for the planner only; the table may come later in the program
         for name in key.referenced:
             if other.column(name) is None:
-                raise unknown_column(name, tuple(item.name for item in other.columns), table.span)
+                raise unknown_column(name, tuple(item.name for item in other.columns), key.span or table.span)

@@ -7,7 +7,7 @@ from sqlglot import exp
 from penstock.catalog.functions import built_in
 from penstock.catalog.model import Catalog
 from penstock.sql.complaints import wrong
-from penstock.sql.trees import call_name
+from penstock.sql.trees import call_name, placed_at
 
 _HINTS = {
     "rand": "take a hash of the key instead, such as xxhash64(id)",
@@ -23,7 +23,7 @@ def refuse_impure(tree: exp.Expression, catalog: Catalog, what: str) -> None:
         name = call_name(node) or ""
         own = catalog.functions.get(name)
         if own is not None:
-            refuse_impure(own.body, catalog, what)
+            refuse_impure(placed_at(own.body, node), catalog, what)  # its text may be another one
             continue
         if is_impure(node):
             message = f"{what} cannot use {name}(): its answer is not decided by the tables' contents"
