@@ -300,3 +300,26 @@ def test_the_one_view_of_a_random_program_that_raises_is_named(program):
     assert error.summary.startswith("view z: "), program.text
     assert text_at(error) in program.expression or program.expression in text_at(error), program.text
     assert error.diagnostics[0].row == "(a: 1, b: 0, s: 'x') of l"
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT a,\n 10 / b AS q FROM l EMIT CHANGES", "SELECT STREAM a,\n 10 / b AS q FROM e"]
+)
+def test_a_standing_query_has_its_place_in_its_own_text(query):
+    stream = "CREATE STREAM e (a INT, b INT, at TIMESTAMP LATENESS INTERVAL 0 SECONDS);\n"
+    pipeline = penstock.Pipeline(f"SET engine = 'native'; {TABLES}{stream}")
+    with pipeline, pipeline.subscribe(query), pytest.raises(penstock.DataError) as caught:
+        pipeline.step({"l": [(1, 0, "")], "e": [(1, 0, "2024-01-01 00:00:00")]})
+    assert caught.value.summary.startswith("the standing query: ")
+    assert (text_at(caught.value), str(caught.value.location)) == ("10 / b", "line 2, column 2")
+
+
+def test_a_clock_that_makes_a_row_raise_names_the_view():
+    program = "CREATE VIEW o AS SELECT a, 10 / b AS q FROM l WHERE b > 0;\nCREATE TABLE w (a INT, at TIMESTAMP);\n"
+    program += "CREATE VIEW z AS SELECT 10 / a AS q FROM w WHERE at < now();"
+    with penstock.Pipeline(f"SET engine = 'native';\n{TABLES}{program}") as pipeline:
+        pipeline.step({"w": [(0, "2024-01-02 00:00:00")]}, clock="2024-01-01 00:00:00")
+        with pytest.raises(penstock.DataError) as caught:
+            pipeline.step({}, clock="2024-01-03 00:00:00")
+    assert caught.value.summary.startswith("view z: ")
+    assert caught.value.diagnostics[0].row is None  # none of the step's

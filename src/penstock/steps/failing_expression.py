@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 from penstock.catalog.model import Catalog, View
 from penstock.catalog.types import Type
@@ -49,6 +49,12 @@ NOWHERE = Origin()
 
 def origin_of(fragment: str | None, catalog: Catalog, at: InstalledOperator | Plan | None) -> Origin:
     """The origin of what has raised: at an operator, in the plan of a query, or in any view where neither is known."""
+    origin = _origin_of(fragment, catalog, at)
+    placeless = origin.view is not None and not origin.view.source  # a place without its text would be one in another
+    return replace(origin, span=None) if placeless else origin
+
+
+def _origin_of(fragment: str | None, catalog: Catalog, at: InstalledOperator | Plan | None) -> Origin:
     if isinstance(at, InstalledOperator):
         return _at_operator(fragment, catalog, at)
     if isinstance(at, Plan):

@@ -126,7 +126,9 @@ def bind_standing(
     """
     try:
         with compiling(tree), room_for_nesting():
-            return _Binding(tree, catalog, name, has_waterline, start, properties=properties, places=places).bound()
+            found = _Binding(tree, catalog, name, has_waterline, start, properties=properties, places=places).bound()
+        views = tuple(view if view.source is not None else replace(view, source=source or None) for view in found.views)
+        return replace(found, views=views)
     except PenstockError as error:
         raise error.with_source(source) from None
 
