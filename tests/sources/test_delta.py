@@ -282,7 +282,7 @@ def test_what_is_not_there_or_not_of_the_table_is_said(lake, tmp_path, monkeypat
     with pytest.raises(SqlError, match="no version"):
         lake_source("delta", path=lake, starting_version="latest")
     monkeypatch.setitem(sys.modules, "deltalake", None)
-    with pytest.raises(UnsupportedError, match="the connector delta needs a package"):
+    with pytest.raises(UnsupportedError, match="'connector' = 'delta' needs a package"):
         lake_source("delta", path=lake)
 
 

@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader
 from tests.steps.tables import declared
 
 import penstock
-from penstock.errors import DataError
+from penstock.errors import DataError, UnsupportedError
 from penstock.sources import api
 from penstock.sources.looks import Looks
 from penstock.steps.intake.inputs import Readers
@@ -273,6 +273,16 @@ def test_files_in_a_store_that_hadoop_knows_are_followed(spark, tmp_path, kind, 
 
 def test_the_connector_files_says_what_reads_a_store():
     text = "CREATE TABLE t (id INT) WITH ('connector' = 'files', 'path' = 's3a://shop/in', 'format' = 'json');"
-    with penstock.Pipeline(text) as pipeline, pytest.raises(DataError, match="is in s3a") as caught:
+    with penstock.Pipeline(text) as pipeline, pytest.raises(UnsupportedError, match="is in s3a") as caught:
         pipeline.run(once=True)
     assert "'connector' = 'spark'" in caught.value.diagnostics[0].hint
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_a_store_without_its_file_system_is_refused_with_what_brings_it(spark, scheme):
+    text = f"CREATE TABLE t (id INT) USING json LOCATION '{scheme}://shop/in';"
+    with penstock.Pipeline(text, spark=spark) as pipeline, pytest.raises(DataError) as caught:
+        pipeline.run(once=True)
+    assert caught.value.code == "SOURCE_REFUSED"
+    assert "hadoop-aws" in caught.value.diagnostics[0].hint
+    assert "An error occurred while calling" not in caught.value.summary

@@ -407,11 +407,15 @@ class MeasuredRows(Protocol):
 
 
 class FormatError(Exception):
-    """A source that the backend reads by a format's name cannot be read; one that `passes` may be later."""
+    """A source that the backend reads by a format's name cannot be read; one that `passes` may be later.
 
-    def __init__(self, why: str, *, passes: bool) -> None:
+    The `hint` says what would work, where that is known.
+    """
+
+    def __init__(self, why: str, *, passes: bool, hint: str | None = None) -> None:
         super().__init__(why)
         self.passes = passes
+        self.hint = hint
 
 
 class Following(Protocol):

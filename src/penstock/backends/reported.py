@@ -25,6 +25,14 @@ class Reported:
     library: Library = "Spark"
 
 
+class ViewRefusedError(Exception):
+    """What a backend has against a view while it reads the program; its cause says what."""
+
+    def __init__(self, view: str) -> None:
+        super().__init__(view)
+        self.view = view
+
+
 def clipped(text: str) -> str:
     """The text, or what an error has room for of it."""
     return text if len(text) <= _CLIPPED else text[: _CLIPPED - 1] + "…"

@@ -46,7 +46,7 @@ def _mistake(spark: Analysing, view: View, catalog: Catalog) -> PenstockError | 
     try:
         spark.know_view(view)
     except Exception as error:
-        said = translated(error, catalog)
+        said = translated(error, catalog, view)
         if isinstance(said, PenstockError):
             return said
         raise

@@ -62,7 +62,8 @@ from penstock.sql.points import START_AT, Point, PointKind, begun_at, is_begun, 
 from penstock.sql.text import relations_named, span_of, spark_sql
 from penstock.steps.change import Change, merged
 from penstock.steps.events import ColumnsAdded
-from penstock.steps.failures import At, translated
+from penstock.steps.failing_expression import At
+from penstock.steps.failures import translated
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.inputs import Readers, zone_of
 from penstock.steps.intake.lateness import comparable_value

@@ -28,6 +28,7 @@ from penstock.sql.trees import nodes
 
 _NARROW = ("tinyint", "smallint", "int")  # no table has the rows whose sum is too long
 Reading = Callable[[str], str]
+At = InstalledOperator | View | Plan | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +48,27 @@ class Origin:
 NOWHERE = Origin()
 
 
-def origin_of(fragment: str | None, catalog: Catalog, at: InstalledOperator | Plan | None) -> Origin:
-    """The origin of what has raised: at an operator, in the plan of a query, or in any view where neither is known."""
+def origin_of(fragment: str | None, catalog: Catalog, at: At) -> Origin:
+    """The origin of what has raised: at an operator, in a view, in a query, or in any view where that is not known."""
     origin = _origin_of(fragment, catalog, at)
     placeless = origin.view is not None and not origin.view.source  # a place without its text would be one in another
     return replace(origin, span=None) if placeless else origin
 
 
-def _origin_of(fragment: str | None, catalog: Catalog, at: InstalledOperator | Plan | None) -> Origin:
+def _origin_of(fragment: str | None, catalog: Catalog, at: At) -> Origin:
     if isinstance(at, InstalledOperator):
         return _at_operator(fragment, catalog, at)
+    if isinstance(at, View):
+        return (None if fragment is None else _in_first(fragment, [at])) or Origin(at, None, at.span)
     if isinstance(at, Plan):
         return NOWHERE if fragment is None else _in_query(fragment, catalog, at)
     views = list(catalog.views.values())
     return NOWHERE if fragment is None else _in_first(fragment, views) or NOWHERE
 
 
-def origin_of_sum(kind: Type, catalog: Catalog, at: InstalledOperator | Plan | None) -> Origin:
+def origin_of_sum(kind: Type, catalog: Catalog, at: At) -> Origin:
     """The origin of a sum of a type, if there is one alone that it can be: a backend tells no place of a sum."""
-    plan = at.node if isinstance(at, InstalledOperator) else at
+    plan = at.node if isinstance(at, InstalledOperator) else at.plan if isinstance(at, View) else at
     views = _served(catalog, at) if isinstance(at, InstalledOperator) else list(catalog.views.values())
     own = {call.text for node in _walked(plan) for call in _sums_of(node, kind)}
     sums = [(view, call) for view in views for node in _walked(view.plan) for call in _sums_of(node, kind)]

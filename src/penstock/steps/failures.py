@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from penstock.backends.reported import Library, Reported, clipped
+from penstock.backends.reported import Library, Reported, ViewRefusedError, clipped
 from penstock.catalog.model import Catalog
 from penstock.circuit.raised import SUM_TOO_LONG, SUM_TOO_WIDE
-from penstock.engine.installed import InstalledOperator
 from penstock.engine.reported import report_of, without_version
 from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError
-from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar, quoted
-from penstock.steps.failing_expression import NOWHERE, Origin, bare, origin_of, origin_of_sum
+from penstock.steps.failing_expression import NOWHERE, At, Origin, bare, origin_of, origin_of_sum
 from penstock.steps.interrupts import interrupt_behind
 
 EVALUATION_ERROR = "EVALUATION_ERROR"
 _SUMS = {SUM_TOO_LONG: "bigint", SUM_TOO_WIDE: "decimal"}  # what the sums of one type say, and how that type begins
-At = InstalledOperator | Plan | None
 _BY_USER = "P0001"  # what raise_error() raises, whose message says all
 
 
@@ -87,10 +84,12 @@ def translated(error: BaseException, catalog: Catalog, at: At = None) -> BaseExc
     """The error to raise for one that came out of Spark or DuckDB; anything else comes back as it is.
 
     What is raised on the way out of an interrupted call, such as "job cancelled", is that interrupt. `at` is the
-    operator that was at work, or the plan of the query that was asked, where that is known.
+    operator that was at work, the view that was read, or the plan of the query that was asked, where that is known.
     """
     if isinstance(error, PenstockError) or not isinstance(error, Exception):
         return error
+    if isinstance(error, ViewRefusedError) and error.__cause__ is not None:
+        return translated(error.__cause__, catalog, catalog.views.get(error.view, at))
     interrupt = interrupt_behind(error)
     if interrupt is not None:
         return interrupt

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from penstock.backends.clock import clocked, clocked_text
 from penstock.backends.render import Renderer
+from penstock.backends.reported import ViewRefusedError
 from penstock.backends.spark.dialect import SparkDialect
 from penstock.backends.spark.fixpoint import least_fixpoint
 from penstock.backends.spark.schemas import spark_schema
@@ -76,14 +77,17 @@ def empty_relation(workspace: Workspace, columns: tuple[Column, ...]) -> DataFra
 def resolve_types(workspace: Workspace, catalog: Catalog) -> Catalog:
     """The catalog with every view's column types as Spark gives them.
 
-    This is the one time that Spark reads the program before it runs: what Spark refuses raises its own
-    `AnalysisException`, for `penstock.steps.failures` to translate.
+    This is the one time that Spark reads the program before it runs: what it refuses in a view is the cause of a
+    ViewRefusedError, for `penstock.steps.failures` to translate.
     """
     frames = {table.name.lower(): empty_relation(workspace, table.columns) for table in catalog.stored_tables()}
     for name, view in catalog.views.items():
         if view.plan is None:
             continue
-        frame = view_schema_frame(workspace, view, frames)
+        try:
+            frame = view_schema_frame(workspace, view, frames)
+        except Exception as error:
+            raise ViewRefusedError(name) from error
         if catalog.registered:
             _check_session_calls(workspace, view, frames)
         frames[name] = frame

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _NOTED_EARLY, _NOTED_LATE = "offsets", "commits"  # the folders of a checkpoint
 _TEXTS = ("csv", "json", "xml")  # whose columns and types would be guessed
 _STOPPED = 0.005
+# What Hadoop says of a path in a store for which no class is there.
+_NO_FILE_SYSTEM = ("No FileSystem for scheme", "UnsupportedFileSystemException", "Class org.apache.hadoop.fs.")
+_CALLED = "An error occurred while calling"  # what Python says before Java's reason
 _WANTS_SCHEMA, _NOT_FOUND, _BROKEN = "schema", "DATA_SOURCE_NOT_FOUND", "MALFORMED_RECORD"
 _TRACE = "Traceback (most recent call last):"
 _CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
@@ -141,10 +144,17 @@ def _forget(folder: Path, done: int) -> None:
 
 def _failed(error: Exception) -> FormatError:
     found = reported(error)
-    refused = any(name in str(error) for name in (_NOT_FOUND, _BROKEN)) or (
+    refused = any(name in str(error) for name in (_NOT_FOUND, _BROKEN, *_NO_FILE_SYSTEM)) or (
         found is not None and found.what == "refused"
     )
-    return FormatError(_words(str(error)) or type(error).__name__, passes=not refused)
+    hint = _STORES if any(name in str(error) for name in _NO_FILE_SYSTEM) else None
+    return FormatError(_words(str(error)) or type(error).__name__, passes=not refused, hint=hint)
+
+
+_STORES = (
+    "Spark has no class for this file system: --conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION has that "
+    "of s3a:// (in the version of Spark's own hadoop-client jars); s3:// alone is none of Hadoop's, write s3a://"
+)
 
 
 def _words(text: str) -> str:
@@ -153,4 +163,5 @@ def _words(text: str) -> str:
     if said is not None and _TRACE not in said[1]:
         return said[1]
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("\tat ")]
+    lines = [line.removeprefix(": ") for line in lines if not line.startswith(_CALLED)] or lines
     return next(iter(lines[-1:] if _TRACE in text else lines), "")

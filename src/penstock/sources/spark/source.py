@@ -117,7 +117,7 @@ def _next(following: Following, at: int, hint: str | None) -> _Read | None:
     try:
         found = following.batch(at)
     except FormatError as error:
-        raise AwayError(str(error)) if error.passes else RefusedError(str(error), hint) from None
+        raise AwayError(str(error)) if error.passes else RefusedError(str(error), error.hint or hint) from None
     return None if found is None else _Read(*found)
 
 
