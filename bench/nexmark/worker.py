@@ -18,6 +18,7 @@ from typing import Any
 from bench.nexmark.answers import Answer
 from bench.nexmark.measure import Measured
 from bench.nexmark.task import UNAVAILABLE, Task, UnavailableError
+from penstock.errors import message_of
 
 _OLD_NOISE = 0.5
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
@@ -63,7 +64,7 @@ def _each(task: Task, work: Callable[[Task], Iterator[Measured]]) -> Iterator[Me
 
 def reason(error: Exception) -> str:
     """Why a query does not run: of what Spark says the innermost condition, of anything else the first line."""
-    text = str(error).strip()
+    text = message_of(error).strip()
     conditions = [found.start() for found in _CONDITION.finditer(text)]
     if conditions:
         return text[conditions[-1] :].splitlines()[0].partition(" SQLSTATE:")[0].strip()

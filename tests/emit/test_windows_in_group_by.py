@@ -85,7 +85,7 @@ def shown(pipeline, text):
     try:
         return pipeline.subscribe(text, clock=START)
     except penstock.PenstockError as error:
-        return str(error).splitlines()[0]
+        return error.summary.splitlines()[0]
 
 
 def emitted(query):

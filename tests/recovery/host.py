@@ -138,7 +138,7 @@ def answered(work: Work, name: str, arguments: tuple[Any, ...]) -> Any:
         return getattr(work, name)(*arguments)
     except PenstockError as error:
         internal = isinstance(error, InternalError) and error.code != "STATE_BEHIND_LOG"
-        said = f"{error.code}: {error}"
+        said = f"{error.code}: {error.summary}"
         raise Failed(said, told=not internal) from error
     except OSError as error:
         raise Failed(str(error), told=error.filename is not None) from error

@@ -80,7 +80,7 @@ def _outcome(bench, rows, tolerant):
     try:
         change, messages = bench.step(rows, tolerant=tolerant)
     except DataError as error:
-        return str(error)
+        return error.summary
     rejected = [(item.relation, item.message, item.metadata) for item in bench.rejections.rows]
     return repr(change), messages, rejected, bench.lateness
 
