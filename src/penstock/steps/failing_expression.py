@@ -143,10 +143,11 @@ def _owned(scalar: Scalar, fragment: str, views: Collection[View]) -> Origin | N
     """The view whose text has the operator's expression: by its part's place there, by its own, or by its text."""
     for place in _places(scalar, fragment):
         for view in views:
-            if view.source is not None and bare(view.source[place.start : place.end]) == bare(fragment):
+            whole = _whole(place, view.source or "")
+            if bare((view.source or "")[whole.start : whole.end]) == bare(fragment):
                 around = [item for item in _scalars_of(view) if _encloses(item.span, place)]
                 if around:
-                    return Origin(view, min(around, key=_length), place)
+                    return Origin(view, min(around, key=_length), whole)
     for view in views if scalar.span is not None else ():
         for item in _scalars_of(view):
             if item.span == scalar.span:
@@ -160,6 +161,14 @@ def _places(scalar: Scalar, fragment: str) -> Iterator[Span]:
         place = span_of(node) if bare(render_scalar(node)) == bare(fragment) else None
         if place is not None:
             yield place
+
+
+def _whole(place: Span, source: str) -> Span:
+    """The place with the brackets that close behind it, which leave no trace in a tree."""
+    end = place.end
+    while source[place.start : end].count("[") > source[place.start : end].count("]") and source[end : end + 1] == "]":
+        end += 1
+    return Span(place.start, end)
 
 
 def _encloses(span: Span | None, place: Span) -> bool:
