@@ -26,7 +26,7 @@ class Reported:
 
 
 class ViewRefusedError(Exception):
-    """What a backend has against a view while it reads the program; its cause says what."""
+    """A refusal of a view by a backend that reads the program; its cause says what it has against it."""
 
     def __init__(self, view: str) -> None:
         super().__init__(view)

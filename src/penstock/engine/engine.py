@@ -84,6 +84,7 @@ class Engine(Surface):
         self.parting: list[NativeOperator] | None = None  # what goes, while it may still have to come back
         self.aside: list[Installed] = []  # circuits that are being filled beside those at work
         self.failed: InstalledOperator | None = None  # the operator at which the last step has failed, if one has
+        self._failures: list[tuple[Exception, InstalledOperator]] = []  # of operators on threads, in time's order
 
     def install(
         self,
@@ -148,7 +149,7 @@ class Engine(Surface):
 
     def piece(self, installed: Installed, inputs: Mapping[str, api.Delta]) -> StepResult:
         """Evaluate a part of what fills a circuit aside, as a transaction of its own, between two steps."""
-        self.failed = None
+        self._forget_failure()
         self._begin(self.clock)
         result = StepResult(self, {}, [])
         try:
@@ -275,7 +276,7 @@ class Engine(Surface):
         for installed in self.installed:
             for runner in installed.runners.values():
                 runner.discard()  # a step that was stopped where nothing could follow it
-        self.failed = None
+        self._forget_failure()
         self.profiler.begin()
         self._begin(clock)
         result = StepResult(self, {}, [])
@@ -296,8 +297,26 @@ class Engine(Surface):
         """Note the operator that is at work when something fails."""
         try:
             yield
-        except Exception:
+        except Exception as error:
+            self._failures.append((error, place))
             self.failed = self.failed or place
+            raise
+
+    def blame(self, error: BaseException) -> None:
+        """Have the operator that raised this error be the one that has failed: others may have failed after it."""
+        self.failed = next((place for raised, place in self._failures if raised is error), self.failed)
+
+    def _forget_failure(self) -> None:
+        self.failed = None
+        self._failures.clear()
+
+    @contextmanager
+    def _blaming(self) -> Iterator[None]:
+        """Blame the operator of the error that comes out of several threads."""
+        try:
+            yield
+        except Exception as error:
+            self.blame(error)
             raise
 
     @contextmanager
@@ -318,7 +337,7 @@ class Engine(Surface):
         following: Sequence[Following] = (),
     ) -> None:
         """Evaluate what leads to one operator in such a step, and forget it again; raises what that raises."""
-        self.failed = None
+        self._forget_failure()
         self._begin(clock)
         result = StepResult(self, {}, [])
         work = StepWork(self, all_own(inputs), result)
@@ -365,7 +384,7 @@ class Engine(Surface):
             if self.profiler.on:
                 found = [self.profiler.measured(installed.tallies[item.number], item, deltas, run) for item in jobs]
             elif sum(not isinstance(item, Source) and item.number not in installed.native for item in jobs) > 1:
-                with ThreadPoolExecutor(_THREADS) as pool, self._stopping():
+                with ThreadPoolExecutor(_THREADS) as pool, self._stopping(), self._blaming():
                     found = list(pool.map(run, jobs))
             else:
                 found = [run(operator) for operator in jobs]

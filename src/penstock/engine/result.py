@@ -64,6 +64,7 @@ class StepResult:
         store = self.engine.store
         cause = next((error for error in errors if store is None or not store.has_ended_by(error)), None)
         if errors:
+            self.engine.blame(cause or errors[0])
             raise cause or errors[0]
 
     def _settle(self, name: str) -> None:
