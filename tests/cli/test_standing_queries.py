@@ -139,3 +139,54 @@ def test_statements_stand_beside_what_is_typed():
     assert "-6" not in result.stdout
     assert "q1 stands: it writes into o" in result.stderr
     assert "v belongs to the program" in result.stderr
+
+
+def test_a_bare_query_of_flink_shows_its_changes_until_its_sources_end(program, tmp_path):
+    (tmp_path / "in" / "b.json").write_text('{"k": 1, "x": 10}\n', encoding="utf-8")
+    text = "SET dialect = 'flink'; SELECT k, SUM(x) AS s FROM t GROUP BY k; SELECT COUNT(*) AS n FROM t;"
+    result = call("sql", program, "--format", "json", "-e", text)
+    shown = [json.loads(line) for line in result.stdout.splitlines()]
+    last = {row["k"]: row["s"] for row in shown if row["__query"] == "q1" and row["change"] in ("+I", "+U")}
+    assert last == {1: 15, 2: 7}
+    assert [row["n"] for row in shown if row["__query"] == "q2" and row["change"] in ("+I", "+U")] == [4]
+
+
+def test_without_a_source_it_ends_at_once_and_in_batch_mode_it_is_answered():
+    text = """CREATE TABLE t (k INT, x INT); INSERT INTO t VALUES (1, 5), (1, 7); SELECT k, SUM(x) AS s FROM t GROUP BY k;
+    SHOW QUERIES; SET 'execution.runtime-mode' = 'batch'; SELECT k, SUM(x) AS s FROM t GROUP BY k;"""
+    result = call("sql", "--dialect", "flink", "-e", text.replace("\n", " "))
+    assert result.stdout.splitlines()[0] == "step 1  query  (+I, 1, 12)"
+    assert "(0 rows)" in result.stdout
+    assert result.stdout.splitlines()[-3:] == ["--+---", "1 | 12", "(1 row)"]
+    refused = call("sql", "--dialect", "flink", "-e", "SET 'execution.runtime-mode' = 'automatic';", code=1)
+    assert "BAD_SETTING" in refused.stderr
+
+
+SET_OF_STATEMENTS = [
+    "EXECUTE STATEMENT SET BEGIN\nINSERT INTO b SELECT x FROM a;\nINSERT INTO b SELECT x + 1 FROM a;\nEND;",
+    "BEGIN STATEMENT SET;\nINSERT INTO b SELECT x FROM a;\nINSERT INTO b SELECT x + 1 FROM a;\nEND;",
+]
+
+
+@pytest.mark.parametrize("statements", SET_OF_STATEMENTS)
+@pytest.mark.parametrize("way", ["file", "-f", "-e", "stdin", "shell"])
+def test_a_set_of_statements_runs_from_the_command_line(statements, way, tmp_path):
+    feed = tmp_path / "in"
+    feed.mkdir()
+    (feed / "a.json").write_text('{"x": 1}\n', encoding="utf-8")
+    declared = f"CREATE TABLE a (x INT) WITH ('connector' = 'files', 'path' = '{feed}', 'format' = 'json');\n"
+    text = f"{declared}CREATE TABLE b (x INT);\nCREATE VIEW v AS SELECT x FROM b;\n{statements}\n"
+    path = tmp_path / "p.sql"
+    path.write_text(text, encoding="utf-8")
+    if way == "shell":
+        result = call("sql", "--dialect", "flink", input=f"{text}SHOW QUERIES;\nSELECT x FROM v;\n")
+        assert len([line for line in result.stdout.splitlines() if "INSERT INTO b" in line]) == 2
+        assert sorted(line for line in result.stdout.splitlines() if "+I" in line) == [
+            "step 1  q3  (+I, 1)",
+            "step 1  q3  (+I, 2)",
+        ]
+        return
+    given = {"file": [str(path)], "-f": ["-f", str(path)], "-e": ["-e", text], "stdin": ["-"]}[way]
+    flags = ["--once", "--final", "--format", "json", "--quiet", "--dialect", "flink"]
+    result = call("run", *flags, *given, input=text if way == "stdin" else None)
+    assert sorted(json.loads(line)["x"] for line in result.stdout.splitlines()) == [1, 2]

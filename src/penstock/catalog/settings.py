@@ -31,6 +31,7 @@ STATE_SECONDS, DEFAULT_STATE_SECONDS = "state_seconds", "10"
 LOG_RETENTION, WHOLE_LOG, LOG_FOR_RECOVERY = "log_retention", "all", "recovery"
 # Settings on which no answer and no state depends, with what they are unless they are set: a deploy may change them.
 CHANGEABLE = {STATE_SECONDS: DEFAULT_STATE_SECONDS, LOG_RETENTION: WHOLE_LOG}
+RUNTIME_MODE, STREAMING, BATCH = "execution.runtime-mode", "streaming", "batch"
 UNBOUNDED_STATE = "unbounded_state"
 REJECT, WARN, ALLOW = "reject", "warn", "allow"
 _CHOICES = {
@@ -39,6 +40,7 @@ _CHOICES = {
     UNBOUNDED_STATE: (REJECT, WARN, ALLOW),
     PROFILE: ("on", "off"),
     ANSWER_FROM_VIEWS: ("on", "off"),
+    RUNTIME_MODE: (STREAMING, BATCH),
 }
 _NEARLY = 0.85
 _SECONDS = re.compile(r"\d{1,9}(\.\d{1,6})?")
@@ -69,6 +71,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("error_history", "how many rows error_view keeps"),
     Setting(STATE_SECONDS, "after how many seconds of steps the state is written to the directory; '0': each step"),
     Setting(LOG_RETENTION, "which steps of the log a directory keeps: 'all', or what 'recovery' and histories need"),
+    Setting(RUNTIME_MODE, "in dialect flink, whether a query that is typed shows its changes ('streaming') or 'batch'"),
     Setting("table.exec.emit.early-fire.enabled", "in dialect flink, whether windows are shown before they close"),
     Setting("table.exec.emit.early-fire.delay", "how often by the clock: '1 min'; '0 s' is with each change"),
     Setting("table.exec.emit.late-fire.enabled", "whether late rows show a window again; needs the next but one"),

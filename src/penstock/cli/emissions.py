@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 from penstock.catalog.reserved import STEP
 from penstock.cli.results import csv_line, csv_value, text_value
@@ -45,18 +45,25 @@ class Emissions:
         out.flush()
 
     def _write(self, emission: Emission, out: TextIO) -> None:
-        if self._style == "csv" and emission.query not in self._headed:
-            self._headed.add(emission.query)
-            out.write(csv_line([STEP, *emission.columns]))
-        for row in emission:
+        self.write_rows(emission.query, emission.step, emission.columns, emission, out)
+
+    def write_rows(
+        self, query: str, step: int, columns: Sequence[str], rows: Iterable[Sequence[Any]], out: TextIO | None = None
+    ) -> None:
+        """Write rows that a query shows in a step."""
+        out = out or self._stream or sys.stdout
+        if self._style == "csv" and query not in self._headed:
+            self._headed.add(query)
+            out.write(csv_line([STEP, *columns]))
+        for row in rows:
             if self._style == "json":
-                named = dict(zip(emission.columns, row, strict=True))
-                out.write(json_line({QUERY: emission.query, STEP: emission.step, **named}) + "\n")
+                named = dict(zip(columns, row, strict=True))
+                out.write(json_line({QUERY: query, STEP: step, **named}) + "\n")
             elif self._style == "csv":
-                out.write(csv_line([emission.step, *map(csv_value, row)]))
+                out.write(csv_line([step, *map(csv_value, row)]))
             else:
                 values = ", ".join(text_value(value) for value in row)
-                out.write(f"step {emission.step}  {emission.query}  ({values})\n")
+                out.write(f"step {step}  {query}  ({values})\n")
 
     def write(self, changes: Mapping[str, Change]) -> None:
         """A step of a run has happened."""

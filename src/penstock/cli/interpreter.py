@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from penstock.bind.emission.standing import stands
+from penstock.bind.emission.standing import shows_changelog, stands
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.other_dialects import naming_dialects
 from penstock.bind.program.writers import stands_as_statement
@@ -26,7 +26,8 @@ from penstock.cli.starting import leave_pandas
 from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.relations import explained_query
-from penstock.pipeline.supported import has_sources
+from penstock.pipeline.supported import has_sources, reads_sources
+from penstock.plan.showing import KIND
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
 from penstock.steps.failures import translated
@@ -133,6 +134,8 @@ class Interpreter:
                 self._stand(text)
             case sql.Insert() if stands_as_statement(statement, self.pipeline.catalog):
                 self._write(statement, text)
+            case sql.Query() if shows_changelog(statement.tree, self.pipeline.catalog) and not self.in_transaction:
+                self._changelog(statement, text)
             case sql.Query():
                 write_answer(self.pipeline, text, self.results)
             case sql.KillQuery():
@@ -165,6 +168,20 @@ class Interpreter:
             note(f"{query.name} stands: its rows are shown as they come; KILL QUERY {query.name} ends it")
             return
         follow(self.pipeline, query, self.results.style, self.results.stream, once=not sys.stdin.isatty())
+
+    def _changelog(self, statement: sql.Query, text: str) -> None:
+        """Show the changes of a query until its sources end; where it has none, its rows as they are now."""
+        if reads_sources(statement.tree, self.pipeline.catalog):
+            self._stand(f"{text}\nEMIT CHANGES")
+        elif self.results.style in ("arrow", "parquet"):
+            write_answer(self.pipeline, text, self.results)
+        else:
+            span = Span(len(text) - len(text.lstrip()), len(text.rstrip()))
+            with said_of_spark(self.pipeline.catalog, span, text):
+                answer = self.pipeline.query(text)
+                rows = answer.rows
+            columns, inserted = (KIND, *answer.columns), (("+I", *row) for row in rows)
+            self.emissions.write_rows("query", self.pipeline.steps, columns, inserted)
 
     def _write(self, statement: sql.Insert, text: str) -> None:
         """Have an INSERT stand."""
@@ -271,7 +288,7 @@ def open_interpreter(
     later = tuple(statement for statement in program.statements if isinstance(statement, _RUN_LATER))
     try:
         pipeline = Pipeline(
-            without(source, [statement.span for statement in later]),
+            without(source, spans_of(later)),
             directory=engine.directory,
             dialect=dialect,
             master=engine.master,
@@ -292,8 +309,14 @@ def open_interpreter(
 
 def declarations_of(source: str, dialect: str | None) -> str:
     """The part of a program that its pipeline has: without the statements that wait to be run."""
-    later = [item.span for item in compile_program(source, dialect).statements if isinstance(item, _RUN_LATER)]
-    return without(source, later)
+    later = [item for item in compile_program(source, dialect).statements if isinstance(item, _RUN_LATER)]
+    return without(source, spans_of(later))
+
+
+def spans_of(statements: Collection[sql.Statement]) -> list[Span]:
+    """The places of statements, and of the words around a set of them."""
+    found = [item.span for item in statements]
+    return found + [span for item in statements if isinstance(item, sql.Insert) for span in item.frame]
 
 
 def check_finished(pipeline: Pipeline) -> None:

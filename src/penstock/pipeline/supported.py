@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+from sqlglot import exp
+
 from penstock.analysis.declarations import declaration_checks, raise_all
 from penstock.analysis.written import writing_checks
 from penstock.catalog.model import PASSED, Catalog, Table, View
 from penstock.catalog.properties import CONNECTOR
+from penstock.catalog.reserved import VERSIONS
 from penstock.circuit.demands import demand_checks
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
 from penstock.outputs.connectors import output_checks
@@ -42,6 +45,22 @@ def check_followed(catalog: Catalog, *, once: bool) -> None:
 def has_sources(catalog: Catalog) -> bool:
     """True if rows come into some table by a connector."""
     return any(is_source(table, catalog) for table in catalog.tables.values())
+
+
+def reads_sources(tree: exp.Expression, catalog: Catalog) -> bool:
+    """True if rows come by a connector into a table that a query reads, also through views and what writes into it."""
+    waiting, seen = [table.name.lower() for table in tree.find_all(exp.Table)], set[str]()
+    while waiting:
+        name = waiting.pop().removeprefix(VERSIONS)
+        table, view = catalog.tables.get(name), catalog.views.get(name)
+        if name in seen or (table is None and view is None):
+            continue
+        if table is not None and is_source(table, catalog):
+            return True
+        seen.add(name)
+        waiting += read_by(view) if view is not None and view.plan is not None else ()
+        waiting += [] if table is None else [read for item in catalog.writers_into(name) for read in item.reads]
+    return False
 
 
 def is_source(table: Table, catalog: Catalog) -> bool:

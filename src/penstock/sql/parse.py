@@ -78,6 +78,7 @@ def parse(text: str, dialect: str = "penstock", types: Mapping[str, str] | None 
         try:
             tokens = sets.without_frame(whole)
             if not tokens:
+                found = sets.closing(found)
                 continue
             statement = sets.within(_statement(tokens, text, rules))
             found.append(statement)

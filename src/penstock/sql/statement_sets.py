@@ -5,6 +5,7 @@ Each of them stands, and all of a program stand in the same steps; so the set sa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot.tokenizer_core import Token
@@ -19,9 +20,13 @@ _HINT = "EXECUTE STATEMENT SET BEGIN INSERT INTO …; INSERT INTO …; END"
 
 @dataclass
 class StatementSets:
-    """The sets of a program as it is read, statement by statement; `opened` is the place of one that has no END yet."""
+    """The sets of a program as it is read, statement by statement; `opened` is the place of one that has no END yet.
+
+    `frame` has the places of words around a set that no statement has been given yet.
+    """
 
     opened: Span | None = None
+    frame: tuple[Span, ...] = ()
 
     def without_frame(self, tokens: list[Token]) -> list[Token]:
         """The tokens of a statement without the words around a set."""
@@ -29,9 +34,10 @@ class StatementSets:
         opening = next((item for item in _OPENINGS if words[: len(item)] == item), None)
         if opening is not None:
             self.opened = Span(tokens[0].start, tokens[len(opening) - 1].end + 1)
+            self.frame = (self.opened,)
             return tokens[len(opening) :]
         if self.opened is not None and words == ("END",):
-            self.opened = None
+            self.opened, self.frame = None, (Span(tokens[0].start, tokens[0].end + 1),)
             return []
         return tokens
 
@@ -42,7 +48,17 @@ class StatementSets:
         if not isinstance(statement, Insert) or statement.is_constant:
             message = "a set of statements holds INSERT INTO … SELECT … alone"
             raise SqlError(Diagnostic("STATEMENT_SET", message, statement.span, hint=_HINT))
-        return replace(statement, in_set=True)
+        statement = replace(statement, in_set=True, frame=self.frame)
+        self.frame = ()
+        return statement
+
+    def closing(self, statements: Sequence[Statement]) -> list[Statement]:
+        """The statements so far, the last of which has the END behind it, if that has just been read."""
+        last = statements[-1] if statements else None
+        if self.opened is not None or not isinstance(last, Insert) or not last.in_set:
+            return list(statements)
+        last, self.frame = replace(last, frame=(*last.frame, *self.frame)), ()
+        return [*statements[:-1], last]
 
     def finished(self) -> None:
         """SqlError for a set without its END."""

@@ -151,6 +151,7 @@ class Insert(Statement):
     conflict: str | None = None
     conflict_span: Span | None = None
     in_set: bool = False
+    frame: tuple[Span, ...] = field(default=(), compare=False, repr=False)
     does: str = "insert"
     left_out: tuple[tuple[str, Span], ...] = ()
 

@@ -47,6 +47,7 @@ from penstock.bind.taking_in import HasWaterline, Start, TakingIn, with_taking_i
 from penstock.bind.time_windows.in_group_by import FORMS
 from penstock.catalog.model import EVENT_TIME, NOTHING, Catalog, ClosingSessions, Column, Table, View
 from penstock.catalog.reserved import ARRIVED
+from penstock.catalog.settings import RUNTIME_MODE, STREAMING
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError
 from penstock.plan.emission import Batch, EmitClause, GroupDelay, Refine, Row, SessionClose, Trigger, WindowClose
 from penstock.plan.emitclause import emit_in_subquery, read_emit
@@ -57,7 +58,7 @@ from penstock.plan.showing import Ordering, OwnSessions, Showing
 from penstock.sql.border import compiling
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.nodes import SUBSTREAMS, TableFunction
-from penstock.sql.points import POINT, is_begun
+from penstock.sql.points import POINT, is_begun, point_of
 from penstock.sql.text import span_of
 from penstock.sql.trees import call_name
 
@@ -97,6 +98,14 @@ def stands(tree: exp.Expression, catalog: Catalog) -> bool:
     return catalog.settings.get("dialect") == "timeplus" and any(
         _is_stream(table, tree, catalog) for table in tree.find_all(exp.Table)
     )
+
+
+def shows_changelog(tree: exp.Expression, catalog: Catalog) -> bool:
+    """True for a query without EMIT of dialect flink in streaming mode, which shows its changes on the command line."""
+    settings = catalog.settings
+    if settings.get("dialect") != "flink" or settings.get(RUNTIME_MODE, STREAMING).lower() != STREAMING:
+        return False
+    return point_of(tree) is None and not asks_once(tree) and not stands(tree, catalog)
 
 
 def _is_stream(table: exp.Table, tree: exp.Expression, catalog: Catalog) -> bool:
