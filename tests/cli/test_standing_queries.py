@@ -152,7 +152,8 @@ def test_a_bare_query_of_flink_shows_its_changes_until_its_sources_end(program, 
 
 
 def test_without_a_source_it_ends_at_once_and_in_batch_mode_it_is_answered():
-    text = """CREATE TABLE t (k INT, x INT); INSERT INTO t VALUES (1, 5), (1, 7); SELECT k, SUM(x) AS s FROM t GROUP BY k;
+    text = """CREATE TABLE t (k INT, x INT); INSERT INTO t VALUES (1, 5), (1, 7);
+    SELECT k, SUM(x) AS s FROM t GROUP BY k;
     SHOW QUERIES; SET 'execution.runtime-mode' = 'batch'; SELECT k, SUM(x) AS s FROM t GROUP BY k;"""
     result = call("sql", "--dialect", "flink", "-e", text.replace("\n", " "))
     assert result.stdout.splitlines()[0] == "step 1  query  (+I, 1, 12)"
