@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from penstock.bind.emission.standing import shows_changelog, stands
+from penstock.bind.emission.standing import relations_named, shows_changelog, stands
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.other_dialects import naming_dialects
 from penstock.bind.program.writers import stands_as_statement
@@ -171,7 +171,7 @@ class Interpreter:
 
     def _changelog(self, statement: sql.Query, text: str) -> None:
         """Show the changes of a query until its sources end; where it has none, its rows as they are now."""
-        if reads_sources(statement.tree, self.pipeline.catalog):
+        if reads_sources(relations_named(statement.tree), self.pipeline.catalog):
             self._stand(f"{text}\nEMIT CHANGES")
         elif self.results.style in ("arrow", "parquet"):
             write_answer(self.pipeline, text, self.results)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from sqlglot import exp
-
 from penstock.analysis.declarations import declaration_checks, raise_all
 from penstock.analysis.written import writing_checks
 from penstock.catalog.model import PASSED, Catalog, Table, View
@@ -47,9 +45,9 @@ def has_sources(catalog: Catalog) -> bool:
     return any(is_source(table, catalog) for table in catalog.tables.values())
 
 
-def reads_sources(tree: exp.Expression, catalog: Catalog) -> bool:
-    """True if rows come by a connector into a table that a query reads, also through views and what writes into it."""
-    waiting, seen = [table.name.lower() for table in tree.find_all(exp.Table)], set[str]()
+def reads_sources(names: Iterable[str], catalog: Catalog) -> bool:
+    """True if rows come by a connector into one of some relations, also through views and what writes into it."""
+    waiting, seen = [name.lower() for name in names], set[str]()
     while waiting:
         name = waiting.pop().removeprefix(VERSIONS)
         table, view = catalog.tables.get(name), catalog.views.get(name)

@@ -108,6 +108,11 @@ def shows_changelog(tree: exp.Expression, catalog: Catalog) -> bool:
     return point_of(tree) is None and not asks_once(tree) and not stands(tree, catalog)
 
 
+def relations_named(tree: exp.Expression) -> set[str]:
+    """The names in FROM, anywhere in a query."""
+    return {table.name for table in tree.find_all(exp.Table)}
+
+
 def _is_stream(table: exp.Table, tree: exp.Expression, catalog: Catalog) -> bool:
     """True for a stream that is not read by table(…)."""
     found = catalog.tables.get(table.name.lower())
