@@ -27,6 +27,7 @@ from penstock.sql.pipes import PipeParser
 from penstock.sql.points import AS_OF, POINT, Point, PointKind
 from penstock.sql.protonforms import ProtonFormsParser
 from penstock.sql.rules import Rules
+from penstock.sql.strict import StrictParser, closed
 from penstock.sql.tablefunctions import TableFunctionParser
 from penstock.sql.types import read_type
 
@@ -55,30 +56,30 @@ def _typed_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> e
 _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
 
 
-class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser, ProtonFormsParser):
+class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser, ProtonFormsParser, StrictParser):
     """Reads Spark's queries and expressions, and the streaming constructs in them; raises ParseFailure."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     NO_PAREN_FUNCTIONS: ClassVar[dict[TokenType, Any]] = {
         kind: _call(kind.name) for kind in _CALLED_WITHOUT_PARENTHESES
     }
-    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-        "CASE": DatabricksParser.NO_PAREN_FUNCTION_PARSERS["CASE"],
-    }
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-        "CAST": lambda self: self._parse_cast(self.STRICT_CAST),
-        "TRY_CAST": lambda self: self._parse_cast(False, safe=True),  # noqa: FBT003
-        "SAFE_CAST": lambda self: self._parse_cast(False, safe=True),  # noqa: FBT003 - as Calcite and Feldera say
-        "EXTRACT": lambda self: self._read_extract(),
-        "TRIM": lambda self: self._read_trim(),
-        "SUBSTRING": lambda self: self._read_words("FROM", "FOR"),
-        "SUBSTR": lambda self: self._read_words("FROM", "FOR"),
-        "OVERLAY": lambda self: self._read_words("PLACING", "FROM", "FOR"),
-        "POSITION": lambda self: self._read_position(),
-        **JsonValueParser.JSON_PARSERS,
-        "CEIL": lambda self: self._read_rounding(exp.Ceil),
-        "CEILING": lambda self: self._read_rounding(exp.Ceil),
-        "FLOOR": lambda self: self._read_rounding(exp.Floor),
+        name: closed(read)
+        for name, read in {
+            "CAST": lambda self: self._parse_cast(self.STRICT_CAST),
+            "TRY_CAST": lambda self: self._parse_cast(False, safe=True),  # noqa: FBT003
+            "SAFE_CAST": lambda self: self._parse_cast(False, safe=True),  # noqa: FBT003 - as Calcite and Feldera say
+            "EXTRACT": lambda self: self._read_extract(),
+            "TRIM": lambda self: self._read_trim(),
+            "SUBSTRING": lambda self: self._read_words("FROM", "FOR"),
+            "SUBSTR": lambda self: self._read_words("FROM", "FOR"),
+            "OVERLAY": lambda self: self._read_words("PLACING", "FROM", "FOR"),
+            "POSITION": lambda self: self._read_position(),
+            **JsonValueParser.JSON_PARSERS,
+            "CEIL": lambda self: self._read_rounding(exp.Ceil),
+            "CEILING": lambda self: self._read_rounding(exp.Ceil),
+            "FLOOR": lambda self: self._read_rounding(exp.Floor),
+        }.items()
     }
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = dict.fromkeys(
         (
@@ -122,18 +123,6 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser,
         place = self._curr if token is None or token is self._prev else token
         raise ParseFailure(place or None)
 
-    def _parse_csv(self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA) -> list[Any]:
-        """A list whose separators stand between items, and nowhere else."""
-
-        def item() -> Any:
-            after_separator = self._prev.token_type is sep
-            found = parse_method()
-            if found is None and after_separator:
-                self.raise_error("")
-            return found
-
-        return super()._parse_csv(item, sep)
-
     def _parse_stream(self) -> None:
         """Nothing: in FROM, `stream` is the name of a relation, before an alias too."""
 
@@ -172,12 +161,6 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser,
                 self.raise_error("")
             alias.set("rounds", rounds)
         return alias
-
-    def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
-        join = super()._parse_join(*args, **kwargs)
-        if self._prev.token_type is TokenType.ON or (join is not None and join.args.get("this") is None):
-            self.raise_error("")
-        return join
 
     def read_query(self) -> Any:
         """A whole query: SELECT, VALUES, WITH, parentheses, and set operations between them."""
