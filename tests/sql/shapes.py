@@ -23,7 +23,9 @@ def shape_of(value: Any) -> Any:
         case exp.Expr():
             args = tuple((key, shape_of(item)) for key, item in sorted(value.args.items()) if _says(item))
             said = tuple(
-                (key, key == "stream" or shape_of(item)) for key, item in sorted(value.meta.items()) if key not in _PLACES
+                (key, key == "stream" or shape_of(item))
+                for key, item in sorted(value.meta.items())
+                if key not in _PLACES
             )
             return type(value).__name__, args, said
         case Span() | None | bool() | int() | float():

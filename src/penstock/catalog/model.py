@@ -331,6 +331,7 @@ class View:
     owner: str | None = None
     writes: Writing | None = None
     places: Mapping[str, PropertyPlace] = field(default_factory=lambda: NOTHING, compare=False, repr=False)
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def emits(self) -> bool:
@@ -474,9 +475,9 @@ class Catalog:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """The warnings of what stands in the statements of the tables, or is set, and has no meaning here."""
-        of_tables = (item for table in self.tables.values() for item in table.warnings)
-        return (*of_tables, *without_meaning(self.settings))
+        """The warnings of what stands in the statements of tables and views, or is set, and has no meaning here."""
+        declared = (*self.tables.values(), *self.views.values())
+        return (*(item for found in declared for item in found.warnings), *without_meaning(self.settings))
 
     def with_setting(self, name: str, value: str | None) -> Catalog:
         """The catalog with a setting changed, or removed if `value` is None; Spark's own settings keep their case."""

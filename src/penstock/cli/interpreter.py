@@ -128,6 +128,7 @@ class Interpreter:
             raise error.with_source(source) from error.__cause__
 
     def _run(self, statement: sql.Statement, text: str) -> None:
+        warn(statement.warnings, text)
         match statement:
             case sql.Query() if stands(statement.tree, self.pipeline.catalog):
                 warn(warnings_of(statement.tree), text)

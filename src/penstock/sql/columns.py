@@ -11,11 +11,18 @@ from penstock.catalog.model import Column, ComputedColumn, ForeignKey, Lateness
 from penstock.errors import Diagnostic, Span, UnsupportedError
 from penstock.sql.cursor import Cursor, is_name
 from penstock.sql.failure import ParseFailure
-from penstock.sql.sparktables import compressed, generated
+from penstock.sql.sparktables import compressed, generated, idle
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import call_name
 
+_NAMED = frozenset({"NOT", "NULL", "PRIMARY", "FOREIGN", "REFERENCES", "UNIQUE", "CHECK", "DEFAULT", "GENERATED"})
 _ELEMENTS = frozenset({"PRIMARY", "FOREIGN", "CONSTRAINT", "UNIQUE", "CHECK", "WATERMARK", "PERIOD"})
+# What a constraint declares, by its first word: each at most once.
+_KINDS_OF_CONSTRAINTS = {
+    "NOT": "NULL or NOT NULL",
+    "NULL": "NULL or NOT NULL",
+    **{word: word for word in ("DEFAULT", "COMMENT", "METADATA", "DOMAIN", "GENERATED", "CODEC")},
+}
 _CLOCKS = frozenset({"now", "current_timestamp", "localtimestamp"})
 
 
@@ -96,8 +103,16 @@ def _column(cursor: Cursor, elements: Elements) -> Column:
     start = cursor.index
     name, span = cursor.name("a column")
     column = Column(name, cursor.type(), span=span)
-    while (changed := _constraint(cursor, column, elements, start)) is not None:
-        column = changed
+    written: set[str] = set()
+    while True:
+        here, kind = cursor.index, _KINDS_OF_CONSTRAINTS.get(cursor.peek(), "")
+        changed = _constraint(cursor, column, elements, start)
+        if changed is None:
+            break
+        if kind and kind in written:
+            cursor.move(here - cursor.index)
+            cursor.fail(f"the column {name} has two declarations of {kind}", code="DUPLICATE_CLAUSE")
+        column, written = changed, {*written, kind}
     return replace(column, text=cursor.text_since(start))
 
 
@@ -105,7 +120,12 @@ def _computed(cursor: Cursor, name: str, span: Span, elements: Elements) -> None
     """`c AS e`. What is the time alone is kept: the clock of the step in which a row comes."""
     cursor.expect("AS")
     tree = cursor.expression()
+    commented = cursor.index
     comment = cursor.string("the comment") if cursor.accept("COMMENT") else None
+    if comment is not None and not _is_clock(tree):
+        elements.idle.append(
+            idle(cursor, commented, "what is computed has no comment; a view over the table can have one")
+        )
     if _is_clock(tree):
         given = Column(name, "timestamp", nullable=False, default="now()", optional=True, comment=comment, span=span)
         elements.columns.append(given)
@@ -123,9 +143,10 @@ def _is_clock(tree: exp.Expression) -> bool:
 
 def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) -> Column | None:
     """The column with the constraint that stands here; None if none does."""
-    if cursor.peek() == "CONSTRAINT":
-        cursor.move()
+    if cursor.accept("CONSTRAINT"):
         cursor.name("a constraint")
+        if cursor.peek() not in _NAMED:
+            cursor.fail("expected a constraint behind its name")
     if cursor.accept("NOT", "NULL"):
         return replace(column, nullable=False)
     if cursor.accept("NULL"):
@@ -186,7 +207,8 @@ def _refuse_second(cursor: Cursor, column: Column) -> None:
 
 
 def _foreign(cursor: Cursor, column: Column, elements: Elements) -> Column | None:
-    cursor.accept("FOREIGN", "KEY")
+    if cursor.accept("FOREIGN", "KEY") and cursor.peek() != "REFERENCES":
+        cursor.fail("expected REFERENCES after FOREIGN KEY")
     if cursor.accept("REFERENCES"):
         elements.foreign_keys.append(_reference(cursor, ((column.name, column.span or cursor.here()),)))
         return column

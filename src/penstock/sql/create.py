@@ -38,6 +38,9 @@ from penstock.sql.streams import Kind, event_time, kind_of, read_storage, told_a
 from penstock.sql.unread import spark_alone_reads
 
 _KINDS = ("TABLE", "STREAM", "VIEW", "FUNCTION", "TYPE")
+_KEPT = frozenset({"LOCAL", "MATERIALIZED"})
+_SHORT_LIVED = frozenset({"TEMPORARY", "TEMP"})
+_ALTERNATIVES = {word: words for words in (_KEPT, _SHORT_LIVED) for word in words}  # a statement has one of each
 _ELSEWHERE = frozenset(word_list("INDEX SCHEMA DATABASE CATALOG SINK SOURCE CONNECTION TRIGGER PROCEDURE MODEL"))
 
 _BEHIND_COLUMNS = frozenset(word_list("AS LIKE USING WITH OPTIONS LOCATION PARTITIONED TBLPROPERTIES COMMENT"))
@@ -62,7 +65,9 @@ def create(cursor: Cursor, text: str, span: Span) -> CreateTable | CreateView | 
     kind = cursor.accept_any(*_KINDS)
     if kind is None:
         _no_kind(cursor)
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if kind != "VIEW":
+        _refuse_modifiers(cursor, modifiers, kind)
+    if_not_exists = _if_not_exists(cursor, str(kind), or_replace=or_replace)
     match kind:
         case "VIEW":
             return _view(cursor, text, span, modifiers, or_replace=or_replace, if_not_exists=if_not_exists)
@@ -75,15 +80,40 @@ def create(cursor: Cursor, text: str, span: Span) -> CreateTable | CreateView | 
             return CreateTable(text=text, span=span, table=table, or_replace=or_replace, if_not_exists=if_not_exists)
 
 
+def _refuse_modifiers(cursor: Cursor, modifiers: set[str], kind: str | None) -> None:
+    """Stop at what only a view can be."""
+    if kind == "TABLE" and "MATERIALIZED" in modifiers:
+        name = cursor.token.text if cursor.token is not None else "name"
+        hint = f"CREATE MATERIALIZED VIEW {name} AS … is kept, and is as new as the last step"
+        refuse(cursor, "MATERIALIZED tables, with a query and a FRESHNESS,", hint)
+    for word in sorted(modifiers & _KEPT):
+        refuse(cursor, f"{word} {kind}S", f"leave out {word}: it says of a view who reads it, and whether it is kept")
+
+
+def _if_not_exists(cursor: Cursor, kind: str, *, or_replace: bool) -> bool:
+    """IF NOT EXISTS, of what can have it."""
+    start = cursor.index
+    if not cursor.accept("IF", "NOT", "EXISTS"):
+        return False
+    if or_replace or kind in {"FUNCTION", "TYPE"}:
+        cursor.move(start - cursor.index)
+        what = "IF NOT EXISTS together with OR REPLACE" if or_replace else f"IF NOT EXISTS of a {kind}"
+        refuse(cursor, f"statements with {what}", f"CREATE OR REPLACE {kind} name … declares it whatever there is")
+    return True
+
+
 def _modifiers(cursor: Cursor) -> set[str]:
     found: set[str] = set()
-    while modifier := cursor.accept_any("LOCAL", "MATERIALIZED", "TEMPORARY", "TEMP", "EXTERNAL", "GLOBAL"):
+    while modifier := cursor.accept_any(*_ALTERNATIVES, "EXTERNAL", "GLOBAL"):
         if modifier == "EXTERNAL" and cursor.peek() == "TABLE":
             continue  # what LOCATION says anyway
         if modifier in {"EXTERNAL", "GLOBAL"}:
             outside = modifier == "EXTERNAL" and cursor.peek() == "STREAM"
             cursor.move(-1)
             refuse(cursor, f"CREATE {modifier} statements", _FROM_OUTSIDE if outside else f"leave out {modifier}")
+        if found & _ALTERNATIVES[modifier]:
+            cursor.move(-1)
+            cursor.fail("expected TABLE, STREAM, VIEW, FUNCTION or TYPE")
         found.add(modifier)
     return found
 
@@ -282,8 +312,11 @@ def _view(
     properties = Properties()
     read_properties(cursor, properties)
     into, into_span = cursor.qualified_name("a table") if cursor.accept("INTO") else (None, None)
-    if cursor.accept("COMMENT"):
-        properties.values[COMMENT] = cursor.string("the comment")
+    if cursor.peek() == "COMMENT":
+        place = cursor.here()
+        cursor.move()
+        properties.add(COMMENT, cursor.string("the comment"), place)
+        del properties.spans[COMMENT]  # it is no property that is written as one
     check_view(properties.values, properties.spans)
     cursor.expect("AS")
     kind = next((kind.lower() for kind in ("MATERIALIZED", "LOCAL") if kind in modifiers), "view")
@@ -305,6 +338,7 @@ def _view(
             reason=reason,
             kind=kind,
             or_replace=or_replace,
+            if_not_exists=if_not_exists,
             properties=properties.values,
             places=properties.places,
         )

@@ -15,6 +15,7 @@ from penstock.sql.finish import finish
 from penstock.sql.marks import word
 from penstock.sql.rules import Rules
 from penstock.sql.types import read_type
+from penstock.sql.understood import refuse_unread
 
 Item = TypeVar("Item")
 
@@ -29,6 +30,7 @@ class Cursor:
         self.tokens = tokens
         self.source = source
         self.rules = rules
+        self.warnings: list[Diagnostic] = []
         self._parser: Any = spark_parser(tokens, source, rules)
 
     @property
@@ -170,6 +172,7 @@ class Cursor:
         if tree is None:
             self.fail()
         assert tree is not None  # noqa: S101 - fail() raises
+        self.warnings += refuse_unread(tree)
         return finish(tree, self.source, self.rules)
 
     def end(self) -> None:

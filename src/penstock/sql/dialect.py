@@ -255,6 +255,8 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser,
 
     def _parse_projections(self) -> Any:
         before = self._prev
+        if before.token_type is TokenType.ALIAS:
+            self.raise_error("", self._previous())
         projections, exclude = super()._parse_projections()
         if not projections:
             self.raise_error("")

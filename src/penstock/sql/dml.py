@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
 from penstock.errors import Diagnostic, Span
 from penstock.sql.columns import read_placed_names, refuse
@@ -37,7 +38,7 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
     if not cursor.at_query():
         cursor.fail("expected VALUES or a query")
     source = cursor.query()
-    conflict, conflict_span = _conflict(cursor)
+    conflict, keys, conflict_span = _conflict(cursor)
     cursor.end()
     if isinstance(source, exp.Values):
         _same_width(source)
@@ -53,6 +54,7 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
         upsert=upsert,
         conflict=conflict,
         conflict_span=conflict_span,
+        conflict_keys=keys,
         left_out=left_out,
     )
 
@@ -67,18 +69,17 @@ def _left_out(cursor: Cursor) -> tuple[tuple[str, Span], ...]:
     return found
 
 
-def _conflict(cursor: Cursor) -> tuple[str | None, Span | None]:
-    """The word behind ON CONFLICT [(k, …)] DO, with its place."""
+def _conflict(cursor: Cursor) -> tuple[str | None, tuple[tuple[str, Span], ...], Span | None]:
+    """The word behind ON CONFLICT [(k, …)] DO, the columns, and the place of it all."""
     start = cursor.index
     if not cursor.accept("ON", "CONFLICT"):
-        return None, None
-    if cursor.peek() == "(":
-        read_placed_names(cursor)
+        return None, (), None
+    keys = read_placed_names(cursor) if cursor.peek() == "(" else ()
     cursor.expect("DO")
     found = cursor.accept_any(*_CONFLICTS)
     if found is None:
         cursor.fail(f"expected {', '.join(_CONFLICTS[:-1])} or {_CONFLICTS[-1]}")
-    return found, cursor.since(start)
+    return found, keys, cursor.since(start)
 
 
 def _query_in_parentheses(cursor: Cursor) -> bool:
@@ -148,8 +149,12 @@ def _source(cursor: Cursor) -> tuple[exp.Subquery | None, Span | None]:
 
 def _alias(cursor: Cursor, following: str) -> str | None:
     """Another name for the table in the rest of the statement."""
-    if not cursor.accept("AS") and cursor.peek() in {"", following}:
-        return None
+    if not cursor.accept("AS"):
+        token = cursor.token
+        if token is None or cursor.peek() == following:
+            return None
+        if token.token_type not in {TokenType.VAR, TokenType.IDENTIFIER}:
+            cursor.fail(f"expected {following}")
     name, _ = cursor.name("an alias")
     return name
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from penstock.sql.aliases import spread_aliases
 from penstock.sql.failure import ParseFailure
 from penstock.sql.nodes import WRITTEN
 from penstock.sql.points import POINT
-from penstock.sql.rules import Rules
+from penstock.sql.rules import Rewrite, Rules
 from penstock.sql.similar import as_regular_expression
 from penstock.sql.text import span_of
 from penstock.sql.texttypes import with_casts
@@ -157,14 +158,56 @@ def _function(call: exp.Anonymous, source: str, rules: Rules) -> exp.Expression:
         return value
     if rewrite := rules.rewrites.get(name):
         place = span_of(call)
+        written: exp.Anonymous = call.copy()
         found = rewrite(call)
         found.meta.update(call.meta)
+        _refuse_unused(written, rewrite, found)
         if place is not None:
             found.meta[WRITTEN] = " ".join(source[place.start : place.end].split())
         return found
     if spark_name := rules.functions.get(name):
         call.set("this", spark_name)
     return call
+
+
+# The arguments, by place, that functions of dialects take and that change no answer.
+_IDLE_ARGUMENTS: dict[str, tuple[int, ...]] = {
+    "NOW64": (0, 1),  # digits of a second, and the zone in which the time is shown
+    "LAG_BEHIND": (0, 1, 2),  # how long a side of a join waits for the other; an answer is over all rows
+    "TO_DATETIME64": (1,),  # digits of a second, of which there are six
+}
+_WORD = re.compile(r"\w+")
+
+
+def _words(tree: exp.Expression) -> frozenset[str]:
+    """All names, numbers and texts in a tree."""
+    texts = (value for node in tree.walk() for value in node.args.values() if isinstance(value, str))
+    return frozenset(word.lower() for text in texts for word in _WORD.findall(text))
+
+
+def _refuse_unused(written: exp.Anonymous, rewrite: Rewrite, found: exp.Expression) -> None:
+    """ParseFailure for an argument of a dialect's function that what stands for the call does not go by."""
+    used, name = _words(found), written.name.upper()
+    for place, item in enumerate(written.expressions):
+        if place in _IDLE_ARGUMENTS.get(name, ()) or isinstance(item, exp.Var) or _words(item) <= used:
+            continue
+        if not _goes_by(written, place, rewrite, found):
+            message, hint = f"{name} does not take this argument", "leave it out"
+            raise ParseFailure(None, Diagnostic("FUNCTION_ARGUMENTS", message, span_of(item), hint=hint))
+
+
+def _goes_by(written: exp.Anonymous, place: int, rewrite: Rewrite, found: exp.Expression) -> bool:
+    """True if another constant in a place would be something else, or none that the function can take."""
+    item = written.expressions[place]
+    if not isinstance(item, exp.Literal):
+        return False
+    other = written.copy()
+    text = f"{item.name}x" if item.is_string else f"{item.name}1"
+    other.expressions[place].replace(exp.Literal(this=text, is_string=item.is_string))
+    try:
+        return rewrite(other) != found
+    except ParseFailure:
+        return True
 
 
 def _unit_argument(call: exp.Anonymous) -> None:

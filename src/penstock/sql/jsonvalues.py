@@ -114,7 +114,10 @@ class JsonValueParser(DatabricksParser):
         key: Any = self._parse_string() or self._parse_column()
         if key is None or not (self._match_text_seq("VALUE") or self._match(TokenType.COLON)):
             self.raise_error("")
-        return key, self._parse_disjunction()
+        value: Any = self._parse_disjunction()
+        if value is None:
+            self.raise_error("")
+        return key, value
 
     def _read_json_array(self) -> exp.Anonymous:
         name = self._name_of_call()
@@ -124,6 +127,8 @@ class JsonValueParser(DatabricksParser):
         token = self._curr
         empty = token.token_type is TokenType.R_PAREN or token.text.upper() in words
         arguments = [] if empty else self._parse_csv(self._parse_disjunction)
+        if not arguments and (name.upper() == "JSON_ARRAYAGG" or not empty):
+            self.raise_error("")
         if self._match_text_seq("NULL", "ON", "NULL"):
             arguments.append(exp.Var(this="NULLS"))
         else:

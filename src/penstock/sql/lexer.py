@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import Diagnostic, Span, SqlError
+from penstock.sql.hints import read_hint
 from penstock.sql.rules import Rules
 
 # What makes sqlglot take the rest of a statement for one text.
@@ -65,7 +67,8 @@ def tokenize(text: str, rules: Rules) -> list[Token]:
     _check_characters(text)
     _check_closed(text, rules)
     try:
-        return _with_names(list(_lexis(double_quoted_names=rules.double_quoted_names).tokenize(text)))
+        tokens = _lexis(double_quoted_names=rules.double_quoted_names).tokenize(text)
+        return _with_names([token for token in tokens if token.token_type is not TokenType.HINT])
     except SqlglotError as error:
         raise SqlError(Diagnostic("SYNTAX_ERROR", "this text cannot be read as SQL", Span(0, len(text)))) from error
 
@@ -132,8 +135,21 @@ _INSIDE = {
 _RAW_INSIDE = {"'": re.compile(r"[^']*'"), '"': re.compile(r'[^"]*"')}
 
 
+def hints(text: str, rules: Rules) -> list[Diagnostic]:
+    """The warnings for the hints of a program; raises SqlError or UnsupportedError for one that is not read."""
+    comments = _comments(text, rules) if "/*+" in text else ()
+    spans = [span for span in comments if text.startswith("/*+", span.start)]
+    return [warning for span in spans for warning in read_hint(text, span.start, span.end)]
+
+
 def _check_closed(text: str, rules: Rules) -> None:
     """Every string, quoted name and comment ends; raises SqlError at the one that does not."""
+    for _ in _comments(text, rules):
+        pass
+
+
+def _comments(text: str, rules: Rules) -> Iterator[Span]:
+    """The places of the comments that are closed by `*/`."""
     place = 0
     while (opening := _OPENING.search(text, place)) is not None:
         mark = opening.group()
@@ -141,6 +157,7 @@ def _check_closed(text: str, rules: Rules) -> None:
             place = opening.end()
         elif mark == "/*":
             place = _end_of_comment(text, opening.start())
+            yield Span(opening.start(), place)
         else:
             place = _end_of_quoted(text, opening, rules)
 

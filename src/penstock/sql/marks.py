@@ -26,6 +26,7 @@ OTHERWISE = TokenType.BLOCK_END  # its `:`
 STREAM_TEXT = "SELECT STREAM"
 
 _TIMED = WINDOW_FUNCTIONS | {"DEDUP", "TABLE"}
+_HEX = re.compile(r"[0-9A-Fa-f]*")
 _DURATION = re.compile(r"(\d+)(ns|us|ms|s|m|h|d|w|M|q|y)")
 _UNITS = {
     "ns": "NANOSECOND",
@@ -61,6 +62,7 @@ def word(token: Token) -> str:
 def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
     """The tokens of one statement with its streaming words marked."""
     marked: list[Token] = []
+    tokens = _with_commas(tokens) if rules.event_times and tokens and word(tokens[0]) == "INSERT" else tokens
     declared = bool(tokens) and word(tokens[0]) == "LATENESS"
     timed = _TimedParentheses(everywhere=rules.durations_everywhere or declared)
     index = 0
@@ -79,6 +81,20 @@ def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
         marked += new
         index += used
     return marked
+
+
+def _with_commas(tokens: Sequence[Token]) -> list[Token]:
+    """An INSERT with a comma between the rows of VALUES; ClickHouse lets it be left out: `VALUES (1, 'a') (2, 'b')`."""
+    found: list[Token] = []
+    depth, inside = 0, False
+    for token in tokens:
+        opens = token.token_type is TokenType.L_PAREN
+        if opens and inside and not depth and found[-1].token_type is TokenType.R_PAREN:
+            found.append(Token(TokenType.COMMA, ",", token.line, token.col, token.start, token.start))
+        depth += opens - (token.token_type is TokenType.R_PAREN)
+        inside = inside or (token.token_type is TokenType.VALUES and not depth)
+        found.append(token)
+    return found
 
 
 def _of_streams(token: Token, after: Token, later: Token, before: Token) -> tuple[list[Token], int] | None:
@@ -120,7 +136,7 @@ def _marked(token: Token, after: Token, later: Token, before: Token, *, in_timed
         return ([after, stream], 2) if word(after) in {"ALL", "DISTINCT"} else ([stream], 1)
     if text in {"WINDOW", "UNIQUE"} and after.token_type is TokenType.L_PAREN:
         return [retagged(token, TokenType.VAR)], 1
-    if text == "X" and after.token_type is TokenType.STRING:
+    if text == "X" and after.token_type is TokenType.STRING and _HEX.fullmatch(after.text):
         return [Token(TokenType.HEX_STRING, after.text, token.line, token.col, token.start, after.end)], 2
     if text == "MATCH_CONDITION" and after.token_type is TokenType.L_PAREN:
         return [retagged(token, TokenType.MATCH_CONDITION)], 1

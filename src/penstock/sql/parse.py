@@ -21,7 +21,7 @@ from penstock.sql.cursor import Cursor
 from penstock.sql.diagnose import diagnose, empty_list, too_deep, unknown_statement
 from penstock.sql.dialects import rules_of
 from penstock.sql.failure import ParseFailure
-from penstock.sql.lexer import statements, tokenize
+from penstock.sql.lexer import hints, statements, tokenize
 from penstock.sql.marks import mark
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.rules import Rules
@@ -74,13 +74,15 @@ def parse(text: str, dialect: str = "penstock", types: Mapping[str, str] | None 
     found: list[Statement] = []
     errors: list[PenstockError] = []
     sets = StatementSets()
-    for whole in statements(_tokens(text, rules)):
+    written = _tokens(text, rules)
+    hinted = _hints(text, rules)
+    for whole in statements(written):
         try:
             tokens = sets.without_frame(whole)
             if not tokens:
                 found = sets.closing(found)
                 continue
-            statement = sets.within(_statement(tokens, text, rules))
+            statement = _with_hints(sets.within(_statement(tokens, text, rules)), hinted)
             found.append(statement)
             rules = _rules_behind(statement, rules)
         except PenstockError as error:
@@ -92,6 +94,13 @@ def parse(text: str, dialect: str = "penstock", types: Mapping[str, str] | None 
     if errors:
         raise _together(errors, text)
     return tuple(found)
+
+
+def _with_hints(statement: Statement, hinted: list[Diagnostic]) -> Statement:
+    """The statement with the warnings for the hints in it."""
+    inside = [item for item in hinted if item.span is not None and statement.span.start <= item.span.start]
+    inside = [item for item in inside if item.span is not None and item.span.end <= statement.span.end]
+    return replace(statement, warnings=(*statement.warnings, *inside)) if inside else statement
 
 
 def _rules_behind(statement: Statement, rules: Rules) -> Rules:
@@ -125,6 +134,7 @@ def _alone(
 ) -> exp.Expression:
     rules = replace(rules_of(dialect), declared=types or {})
     chunks = statements(_tokens(text, rules))
+    _hints(text, rules)
     if len(chunks) != 1:
         message = "nothing is written here" if not chunks else "more than one statement is written here"
         raise SqlError(Diagnostic("SYNTAX_ERROR", message, Span(0, len(text))), text)
@@ -147,6 +157,13 @@ def _tokens(text: str, rules: Rules) -> list[Token]:
         raise error.with_source(text) from None
 
 
+def _hints(text: str, rules: Rules) -> list[Diagnostic]:
+    try:
+        return hints(text, rules)
+    except PenstockError as error:
+        raise error.with_source(text) from None
+
+
 def _statement(tokens: list[Token], text: str, rules: Rules) -> Statement:
     span = Span(tokens[0].start, tokens[-1].end + 1)
 
@@ -154,7 +171,8 @@ def _statement(tokens: list[Token], text: str, rules: Rules) -> Statement:
         reader = READERS.get(cursor.peek())
         if reader is None:
             raise unknown_statement(cursor, tuple(READERS))
-        return reader(cursor, text[span.start : span.end], span)
+        statement = reader(cursor, text[span.start : span.end], span)
+        return replace(statement, warnings=tuple(cursor.warnings)) if cursor.warnings else statement
 
     return _guarded(tokens, text, rules, reading)
 

@@ -10,6 +10,7 @@ A clause that has no meaning here is a warning of the table, which goes on witho
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.catalog.properties import (
@@ -72,6 +73,7 @@ class SparkClauses:
     format: str | None = None
     format_span: Span | None = None
     location: str | None = None
+    location_span: Span | None = None
     partitions: PartitionedBy = field(default_factory=PartitionedBy)
     comment: str | None = None
     options: Properties = field(default_factory=Properties)
@@ -79,10 +81,22 @@ class SparkClauses:
     idle: list[Diagnostic] = field(default_factory=list)
 
 
+# Whether a clause has been read, by its first word.
+_ONCE: dict[str, Callable[[SparkClauses], bool]] = {
+    "USING": lambda found: found.format is not None,
+    "STORED": lambda found: found.format is not None,
+    "LOCATION": lambda found: found.location is not None,
+    "COMMENT": lambda found: found.comment is not None,
+    "PARTITIONED": lambda found: found.partitions.span is not None,
+}
+
+
 def read_clauses(cursor: Cursor, found: SparkClauses) -> None:
-    """All of Spark's clauses that stand here, in any order."""
-    while _clause(cursor, found):
+    """All of Spark's clauses that stand here, in any order; each once, but for those that do nothing here."""
+    while (word := cursor.peek()) and not (word in _ONCE and _ONCE[word](found)) and _clause(cursor, found):
         pass
+    if word in _ONCE and _ONCE[word](found):
+        cursor.fail(f"the table has two clauses {word}", code="DUPLICATE_CLAUSE")
 
 
 def _clause(cursor: Cursor, found: SparkClauses) -> bool:
@@ -97,6 +111,7 @@ def _clause(cursor: Cursor, found: SparkClauses) -> bool:
             read_options(cursor, found.properties)
         case "LOCATION":
             cursor.move()
+            found.location_span = cursor.here()
             found.location = _plain(cursor.string("the location"))
         case "COMMENT":
             cursor.move()
@@ -212,6 +227,7 @@ def idle(cursor: Cursor, start: int, why: str = "") -> Diagnostic:
 
 
 _SHOWN = 60
+_WITH = "WITH says how the files are read"
 
 
 def no_meaning(what: str, span: Span | None, why: str = "") -> Diagnostic:
@@ -262,6 +278,9 @@ def described(found: SparkClauses, *, connected: bool) -> tuple[Properties, list
         warnings += _of_a_plain_table(found)
         return result, warnings
     _partitions(found, result)
+    if location is None:  # a folder of files, as WITH says
+        warnings += [no_meaning(f"the option {name[:60]!r}", span, _WITH) for name, span in found.options.spans.items()]
+        warnings += [no_meaning(f"USING {found.format}", found.format_span, _WITH)] if found.format else []
     if location is not None:
         result.values |= {CONNECTOR: "files", "path": location, FORMAT: found.format or "parquet"}
         warnings += _options(found, result)
@@ -321,8 +340,9 @@ def _of_a_connector(
                 result.take(word, meant, found.options, option)
             else:
                 warnings.append(no_meaning(f"the option {option[:60]!r}", found.options.spans[option]))
-    if found.partitions.span is not None:
-        warnings.append(no_meaning("PARTITIONED BY", found.partitions.span, "its rows lie in another system"))
+    for clause, span in (("PARTITIONED BY", found.partitions.span), ("LOCATION", found.location_span)):
+        if span is not None:
+            warnings.append(no_meaning(clause, span, "its rows lie in another system"))
     return result, warnings
 
 

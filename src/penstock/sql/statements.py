@@ -13,15 +13,19 @@ from sqlglot import exp
 
 from penstock.catalog.model import NOTHING, Column, Lateness, Table
 from penstock.catalog.properties import PropertyPlace
-from penstock.errors import Span
+from penstock.errors import Diagnostic, Span
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """One statement; `text` is its source without the final semicolon."""
+    """One statement; `text` is its source without the final semicolon.
+
+    `warnings` are its hints and the clauses of its queries that change no answer.
+    """
 
     text: str
     span: Span
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +154,7 @@ class Insert(Statement):
     upsert: bool = False
     conflict: str | None = None
     conflict_span: Span | None = None
+    conflict_keys: tuple[tuple[str, Span], ...] = ()
     in_set: bool = False
     frame: tuple[Span, ...] = field(default=(), compare=False, repr=False)
     does: str = "insert"
@@ -290,5 +295,6 @@ class Unparsed(Statement):
     reason: str
     kind: str = "view"
     or_replace: bool = False
+    if_not_exists: bool = False
     properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     places: Mapping[str, PropertyPlace] = field(default_factory=lambda: NOTHING)

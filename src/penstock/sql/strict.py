@@ -19,6 +19,7 @@ from penstock.sql.marks import word
 
 # Pairs of words of which the second would replace the first.
 _CONTRADICTING = frozenset({("ASC", "DESC"), ("DESC", "ASC")})
+_PATH_SIGNS = frozenset({TokenType.COLON, TokenType.DOT})
 _NO_ALIAS = frozenset({TokenType.NUMBER, TokenType.HEX_STRING, TokenType.BIT_STRING, TokenType.RAW_STRING})
 
 
@@ -51,6 +52,17 @@ class StrictParser(DatabricksParser):
         if found is None:
             self.raise_error("")
         return found
+
+    UNARY_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        **DatabricksParser.UNARY_PARSERS,
+        TokenType.PLUS: lambda self: self._read_plus(),
+    }
+
+    def _read_plus(self) -> Any:
+        """`+x`: of a text it is a number, so it is a call; a number that is written out is the same without."""
+        found = self.required(self._parse_unary())
+        plain = isinstance(found, exp.Literal) and not found.is_string
+        return found if plain else exp.Anonymous(this="positive", expressions=[found])
 
     def _parse_csv(self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA) -> list[Any]:
         """A list whose separators stand between items, and nowhere else."""
@@ -95,8 +107,8 @@ class StrictParser(DatabricksParser):
     def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
         is_comma = bool(self._curr) and self._curr.token_type is TokenType.COMMA
         join = super()._parse_join(*args, **kwargs)
-        nothing = join is None and is_comma
-        if nothing or self._prev.token_type is TokenType.ON or (join is not None and join.args.get("this") is None):
+        nothing = is_comma if join is None else join.args.get("this") is None
+        if nothing or self._prev.token_type in {TokenType.ON, TokenType.USING}:
             self.raise_error("")
         return join
 
@@ -164,6 +176,14 @@ class StrictParser(DatabricksParser):
             self.raise_error("")
         return found
 
+    def _parse_lambda(self, alias: bool = False) -> Any:  # noqa: FBT001, FBT002
+        """An argument of a call; ALL stands before the first one, where DISTINCT could stand."""
+        if self._curr.token_type is TokenType.ALL and self._next.token_type is not TokenType.L_PAREN:
+            first = self._prev.token_type is TokenType.L_PAREN
+            if not first or self._next.token_type in {TokenType.R_PAREN, TokenType.COMMA}:
+                self.raise_error("")
+        return super()._parse_lambda(alias)
+
     def _parse_ordered(self, parse_method: Any = None) -> Any:
         found = super()._parse_ordered(parse_method)
         if found is not None and (self._prev2(), word(self._prev)) in _CONTRADICTING:
@@ -182,8 +202,12 @@ class StrictParser(DatabricksParser):
         found = super()._parse_limit(*args, **kwargs)
         if self._index == start:
             return found
-        if isinstance(found, exp.Limit) and found.args.get("expression") is None:
+        read = self._tokens[start : self._index]
+        nothing = isinstance(found, exp.Limit) and found.args.get("expression") is None
+        if nothing or read[-1] is read[0] or read[1].token_type is TokenType.COMMA or word(self._prev) == "BY":
             self.raise_error("")
+        if isinstance(found, exp.Limit) and word(self._prev) in {"ROW", "ROWS", "ONLY"}:
+            self.raise_error("", self._previous())
         if isinstance(found, exp.Fetch) and word(self._prev) not in {"ONLY", "TIES"}:
             self.raise_error("")
         return found
@@ -197,7 +221,11 @@ class StrictParser(DatabricksParser):
     def _parse_colon_as_variant_extract(self, this: Any) -> Any:
         start = self._index
         found = super()._parse_colon_as_variant_extract(this)
-        if self._index > start and self._prev.token_type in {TokenType.COLON, TokenType.DOT}:
+        kinds = [token.token_type for token in self._tokens[start : self._index]]
+        doubled = next((at for at, pair in enumerate(itertools.pairwise(kinds)) if set(pair) <= _PATH_SIGNS), None)
+        if doubled is not None:
+            self._retreat(start + doubled + 1)
+        if doubled is not None or set(kinds[-1:]) & _PATH_SIGNS or TokenType.L_BRACE in kinds:
             self.raise_error("")
         return found
 
@@ -220,6 +248,8 @@ class StrictParser(DatabricksParser):
         quantified = not skip_group_by_token and self._curr.token_type is TokenType.GROUP_BY
         distinct = quantified and self._next.token_type is TokenType.DISTINCT
         found = super()._parse_group(skip_group_by_token)
+        if found is not None and found.args.get("all") and found.expressions:
+            self.raise_error("", self._previous())
         if distinct and found is not None:
             found.set("distinct", True)  # noqa: FBT003
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sqlglot.tokenizer_core import TokenType
@@ -28,6 +29,7 @@ _SPARK: dict[str, str] = {
     "array": "array", "map": "map", "struct": "struct", "row": "struct", "interval": "interval", "time": "time",
     "nullable": "nullable",
 }  # fmt: skip
+_NAMED = re.compile(r"\w")
 _UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _DEFAULT_DECIMAL = "decimal(10,0)"
 
@@ -86,8 +88,10 @@ def _parametrised(parser: Any, name: str, rules: Rules) -> str:
             return _interval(parser)
         case "enum":
             return _enumerated(parser)
+        case "binary" | "float":
+            _numbers(parser)  # a length, and a number of bits
+            return name
         case _:
-            _numbers(parser)
             return name
 
 
@@ -153,8 +157,8 @@ def _struct(parser: Any, rules: Rules) -> str:
                 break
             continue
         name = parser._parse_id_var(any_token=True)  # noqa: SLF001
-        if name is None:
-            raise ParseFailure(parser._curr or None)  # noqa: SLF001
+        if name is None or not name.name or not (name.args.get("quoted") or _NAMED.match(name.name)):
+            raise ParseFailure(parser._prev if name is not None else parser._curr or None)  # noqa: SLF001
         parser._match(TokenType.COLON)  # noqa: SLF001
         fields.append((name.name, read_type(parser, rules)))
         _not_null(parser)
@@ -176,7 +180,8 @@ def _enumerated(parser: Any) -> str:
     while parser._match(TokenType.STRING):  # noqa: SLF001
         if parser._match(TokenType.EQ):  # noqa: SLF001
             parser._match(TokenType.DASH)  # noqa: SLF001
-            parser._match(TokenType.NUMBER)  # noqa: SLF001
+            if not parser._match(TokenType.NUMBER):  # noqa: SLF001
+                raise ParseFailure(parser._curr or None)  # noqa: SLF001
         if not parser._match(TokenType.COMMA):  # noqa: SLF001
             break
     _close(parser, TokenType.R_PAREN)
@@ -187,9 +192,10 @@ def _interval(parser: Any) -> str:
     start = _unit(parser)
     if start is None:
         return "interval"
-    parser._match_text_seq("TO")  # noqa: SLF001
-    end = _unit(parser)
-    return f"interval {start} to {end}".lower() if end else f"interval {start}".lower()
+    end = _unit(parser) if parser._match_text_seq("TO") else start  # noqa: SLF001
+    if end is None:
+        raise ParseFailure(parser._curr or None)  # noqa: SLF001
+    return f"interval {start} to {end}".lower() if end != start else f"interval {start}".lower()
 
 
 def _unit(parser: Any) -> str | None:
@@ -212,5 +218,5 @@ def _close(parser: Any, closing: TokenType) -> None:
 
 def _not_null(parser: Any) -> None:
     parser._match_text_seq("NOT", "NULL")  # noqa: SLF001
-    if parser._match_text_seq("COMMENT"):  # noqa: SLF001
-        parser._advance()  # noqa: SLF001
+    if parser._match_text_seq("COMMENT") and not parser._match(TokenType.STRING):  # noqa: SLF001
+        raise ParseFailure(parser._curr or None)  # noqa: SLF001

@@ -85,8 +85,6 @@ def over_domain(plan: Plan, level: Level) -> Plan:
 
 def bind_relation(tree: exp.Expression, level: Level) -> Relation:
     """One item of FROM."""
-    if type(tree) in _READ:
-        refuse_unread(tree)
     return _with_clauses_behind(*_relation(tree, level), tree, level)
 
 
@@ -211,24 +209,6 @@ def _read_through(found: View, level: Level) -> BoundQuery:
     inside = _around(found, level)
     bound = inside.bind_query(found.query)
     return replace(bound, names=tuple(item.label for item in found.columns))
-
-
-_READ = {
-    exp.Select: "with_ expressions from_ joins laterals where group having qualify windows distinct order sort cluster "
-    "distribute limit offset hint kind emit operation_modifiers shuffle_by",
-    exp.Table: "this alias db catalog joins pivots sample version when changes laterals hints",
-    exp.Subquery: "this alias joins pivots sample with_ order limit offset laterals",
-}
-
-
-def refuse_unread(tree: exp.Expression) -> None:
-    """A clause that the binder does not read must not be lost."""
-    read = _READ[type(tree)].split()
-    for key, value in tree.args.items():
-        if value and key not in read:
-            name = key.strip("_").replace("_", " ").upper()
-            place = value if isinstance(value, exp.Expression) else tree
-            raise unsupported(code="QUERY", message=f"{name} in a query", place=place)
 
 
 def _refuse_qualifiers(tree: exp.Table) -> None:

@@ -113,6 +113,7 @@ def _view(catalog: Catalog, statement: CreateView) -> Catalog:
         raise wrong(code="ALREADY_EXISTS", message=message, place=statement.name_span, sqlstate="42P07")
     refuse_impure(statement.query, catalog, "a view")
     *passed, view = _bound_or_whole(catalog, statement)
+    view = replace(view, warnings=statement.warnings)
     catalog = catalog.with_passed(view.name, passed)
     if old is None:  # nobody can read it yet, so it closes no cycle
         found = catalog.with_view(view)
@@ -141,8 +142,10 @@ def _bound_or_whole(catalog: Catalog, statement: CreateView) -> tuple[View, ...]
 
 
 def _unparsed(catalog: Catalog, statement: Unparsed) -> Catalog:
+    if statement.if_not_exists and catalog.relation(statement.name) is not None:
+        return catalog
     refuse_existing(catalog, statement.name, statement.name_span, or_replace=statement.or_replace)
-    return catalog.with_view(unparsed_view(catalog, statement))
+    return catalog.with_view(replace(unparsed_view(catalog, statement), warnings=statement.warnings))
 
 
 def _type(catalog: Catalog, statement: CreateType) -> Catalog:

@@ -232,6 +232,13 @@ def refuse_conflict(statement: Insert, table: Table) -> None:
         hint = f"give {table.name} a PRIMARY KEY, or write INSERT INTO"
         message = f"{clause} replaces rows by their key, and table {table.name} has none"
         raise wrong(code="NO_KEY", message=message, place=place, hint=hint)
+    named = {name.lower() for name, _ in statement.conflict_keys}
+    if statement.conflict_keys and named != {name.lower() for name in table.key}:
+        key = ", ".join(table.key)
+        message = f"ON CONFLICT names the key of {table.name}, which is ({key})"
+        raise wrong(
+            code="NO_KEY", message=message, place=statement.conflict_keys[0][1], hint=f"ON CONFLICT ({key}) DO …"
+        )
 
 
 def _refuse_nothing(statement: Insert) -> None:

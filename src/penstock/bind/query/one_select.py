@@ -11,7 +11,7 @@ from penstock.bind.bound_query import BoundQuery, Correlation
 from penstock.bind.diagnose import NotIncremental
 from penstock.bind.domain import NeedDomain
 from penstock.bind.from_.generators import select_generator, with_generators
-from penstock.bind.from_.relations import bind_from, refuse_unread
+from penstock.bind.from_.relations import bind_from
 from penstock.bind.level import Context, Level
 from penstock.bind.marks import OUTER, has_mark
 from penstock.bind.query.clauses import Clauses
@@ -45,7 +45,6 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     """The plan of one SELECT; raises SqlError, UnsupportedError or NotIncremental."""
     refuse_emit(select)
     select = with_substreams(select)
-    refuse_unread(select)
     inside = replace(context, windows=MappingProxyType(named_windows(select)), hands_on=False)
     level = Level(inside, select=select)
     plan = bind_from(select, level)

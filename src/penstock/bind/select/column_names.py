@@ -64,6 +64,8 @@ def pretty(tree: exp.Expression) -> str:
             return f"(NOT {pretty(tree.this)})"
         case exp.Neg():
             return f"(- {pretty(tree.this)})"
+        case exp.Anonymous(args={"expressions": [value]}) if call_name(tree) == "positive":
+            return f"(+ {pretty(value)})"
     name = call_name(core_of(tree)) if isinstance(tree, exp.Anonymous) else None
     if name is None:
         return spark_sql(tree).replace("`", "")
