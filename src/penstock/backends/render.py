@@ -178,6 +178,8 @@ class Renderer:
         computed, by = self.dialect.aggregates(plan), [*groups, *self._carried]
         grouped = f" GROUP BY {', '.join(by)}" if by else ""
         rows = f"(SELECT {', '.join(['*', *keys])} FROM ({self.sql(plan.input)})){grouped}"
+        if not by and not plan.aggregates:
+            rows = f"(SELECT count(*) AS __rows FROM {rows})"  # one row, however many there are
         if computed.calls:
             rows = f"(SELECT {', '.join([*by, *computed.calls])} FROM {rows})"
         named = [f"{key} AS {self.dialect.quoted(name)}" for key, (name, _) in groups.items()]
@@ -187,9 +189,12 @@ class Renderer:
         """An answer for each version, also over no rows."""
         computed, (version,) = self.dialect.aggregates(plan), self._carried
         begin, source = self.dialect.read_twice(self.sql(plan.input))
+        counted = "SELECT {value} AS {version} FROM (SELECT count(*) AS __rows FROM {source} WHERE {version} = {value})"
         parts = (
             f"SELECT {', '.join([*(computed.calls or computed.answers), f'{value} AS {version}'])} "
             f"FROM {source} WHERE {version} = {value}"
+            if plan.aggregates
+            else counted.format(value=value, version=version, source=source)
             for value in (0, 1)
         )
         found = f"{begin}{' UNION ALL '.join(parts)}"

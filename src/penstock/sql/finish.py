@@ -198,12 +198,12 @@ def _refuse_unused(written: exp.Anonymous, rewrite: Rewrite, found: exp.Expressi
 
 def _goes_by(written: exp.Anonymous, place: int, rewrite: Rewrite, found: exp.Expression) -> bool:
     """True if another constant in a place would be something else, or none that the function can take."""
-    item = written.expressions[place]
-    if not isinstance(item, exp.Literal):
+    if written.expressions[place].find(exp.Column, exp.Anonymous, exp.Query) is not None:
         return False
     other = written.copy()
-    text = f"{item.name}x" if item.is_string else f"{item.name}1"
-    other.expressions[place].replace(exp.Literal(this=text, is_string=item.is_string))
+    for item in list(other.expressions[place].find_all(exp.Literal)):
+        text = f"{item.name}x" if item.is_string and not item.name.isdigit() else f"{item.name}1"
+        item.replace(exp.Literal(this=text, is_string=item.is_string))
     try:
         return rewrite(other) != found
     except ParseFailure:

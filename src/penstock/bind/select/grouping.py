@@ -12,6 +12,7 @@ from penstock.bind.level import Level
 from penstock.bind.select.ordering import by_position
 from penstock.bind.time_windows.group_functions import group_keys
 from penstock.bind.time_windows.in_group_by import ends_of
+from penstock.catalog.settings import DEFAULT_DIALECT, DIALECT
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.trees import aggregate_calls, bare, same
 
@@ -37,11 +38,18 @@ def grouping_of(select: exp.Select, names: list[str], items: list[exp.Expression
         return Grouping(tuple(keys.values()))
     builder = _Builder(names, items, level)
     listed = builder.listed(group) if group.args.get("grouping_sets") else _parts(group)
+    if listed and all(isinstance(item, exp.Tuple) and not item.expressions for item in listed):
+        return Grouping((), None if _totals_always(level) else ((),))
     alternatives = [builder.alternatives(item) for item in listed]
     if all(len(item) == 1 for item in alternatives) and not builder.sets:
         return Grouping(tuple(builder.trees))
     sets = tuple(tuple(dict.fromkeys(part for one in choice for part in one)) for choice in product(*alternatives))
     return Grouping(tuple(builder.trees), sets)
+
+
+def _totals_always(level: Level) -> bool:
+    """True in dialects whose GROUP BY () has its row over no rows, too; in Spark's words it is GROUPING SETS (())."""
+    return level.context.catalog.settings.get(DIALECT, DEFAULT_DIALECT) in ("calcite", "feldera", "flink")
 
 
 def _parts(group: exp.Group) -> list[exp.Expression]:
