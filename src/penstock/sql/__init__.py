@@ -8,6 +8,9 @@
 | `lexer` | text to tokens |
 | `cursor` | the place in a statement, and what the grammar asks of it |
 | `dialect` | the grammar, on sqlglot |
+| `strict` | the places at which sqlglot would read over a token |
+| `understood` | the parts of a query that something reads; any other is refused |
+| `hints` | hints, which change no answer |
 | `dialects/` | what each dialect writes in its own way |
 | `border` | nothing that a library raises leaves compiling without code and place |
 | `rules` | in which ways dialects may differ |

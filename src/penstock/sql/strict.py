@@ -48,7 +48,7 @@ class StrictParser(DatabricksParser):
             self.raise_error("")
 
     def required(self, found: Any) -> Any:
-        """What was read here; stop the parser if it is nothing."""
+        """The tree that was read here; stop the parser if there is none."""
         if found is None:
             self.raise_error("")
         return found

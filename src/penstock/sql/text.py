@@ -78,6 +78,13 @@ class SparkText(DatabricksGenerator):
                 return f"{left}{between}NOT {rest}"
         return f"NOT {self.sql(expression, 'this')}"
 
+    def group_sql(self, expression: exp.Group) -> str:
+        """GROUP BY (), which Spark does not have, is GROUP BY GROUPING SETS (())."""
+        items = expression.expressions
+        if items and all(isinstance(item, exp.Tuple) and not item.expressions for item in items):
+            return f"{self.seg('GROUP BY')} GROUPING SETS (())"
+        return str(super().group_sql(expression))
+
     def interval_sql(self, expression: exp.Interval) -> str:
         """INTERVAL '1' HOUR, INTERVAL '1:00' HOUR TO MINUTE."""
         unit = expression.args.get("unit")

@@ -65,7 +65,8 @@ class Options:
 
     `engine` is where operators work, if the program does not say. Without `oracle` views are compared
     with what the case says alone, so that a case which is proven needs no Spark; `master` says where that would be.
-    The oracle recomputes views after every step, or after the last one alone.
+    The oracle recomputes views after every step, or after the last one alone. With `queries` the text of each view is
+    asked as a query after every step, and has the rows of the view.
     """
 
     compact: bool = False
@@ -74,6 +75,7 @@ class Options:
     engine: str | None = None
     oracle: bool = True
     every_step: bool = True
+    queries: bool = False
     master: str = "local[2]"
 
 
@@ -244,6 +246,8 @@ class _Run:
         # The first change of a view created now comes with the next step.
         if not declares and (self._options.every_step or step is self.case.steps[-1]):
             self._check_invariant(observed)
+        if self._options.queries and not declares and (wrong := observed.other_answer()):
+            self._fail(f"a query answers otherwise than the view of its text: {wrong}")
 
     def _end(self, pipeline: Pipeline, observed: Observed) -> None:
         """The inputs end: what WATERMARK holds back is released."""

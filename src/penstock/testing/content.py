@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.backends.spark.fetched import fetched_rows
 from penstock.catalog.model import Table, View
+from penstock.errors import PenstockError
 from penstock.testing.cases import Case
 from penstock.testing.multisets import Content, Difference, Weighted, consolidate, difference
 from penstock.testing.oracle import Oracle, goes_by_types, matches_rows, reads_error_view, reads_versions
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from penstock.pipeline.answer import Answer
     from penstock.pipeline.pipeline import Pipeline
     from penstock.steps.change import Change
+
+
+# As a query such a text stands, or needs a history; and SQL leaves open on which rows an expression is evaluated that
+# another condition leaves out.
+_NOT_ASKED = frozenset({"NO_HISTORY", "SELECT_STREAM", "EVALUATION_ERROR"})
 
 
 class Observed:
@@ -120,6 +126,25 @@ class Observed:
             found = self.difference(_folded(view, expected), _folded(view, actual))
             if found:
                 return f"{view.name}: {found.describe()}"
+        return None
+
+    def other_answer(self) -> str | None:
+        """The first view whose text as a query has another answer than the view, and how it differs.
+
+        Nothing is said of a query that cannot be asked so, and of views that LATENESS filters.
+        """
+        for view in self._pipeline.catalog.views.values():
+            if not shows_its_content(view) or view.recursive or view.lateness:
+                continue
+            try:
+                answer = self._pipeline.query(view.text).rows
+            except PenstockError as error:
+                if error.diagnostics[0].code in _NOT_ASKED:
+                    continue
+                return f"the query of {view.name}: {error.render()}"
+            found = self.difference(_folded(view, self._kept(view)), _folded(view, _once(answer)))
+            if found:
+                return f"the query of {view.name}: {found.describe()}"
         return None
 
     def difference(self, expected: list[Weighted], actual: list[Weighted]) -> Difference:

@@ -14,6 +14,7 @@ from penstock.bind.select.stars import expand, is_star
 from penstock.bind.time_windows.group_functions import bind_group_function
 from penstock.catalog.functions import SCALAR, built_in, is_aggregate
 from penstock.catalog.model import Function
+from penstock.catalog.types import is_numeric
 from penstock.catalog.word_list import word_list
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.nodes import SessionCall
@@ -47,6 +48,10 @@ def bind_call(node: exp.Anonymous, level: Level) -> exp.Expression:
     if ordered is not None:
         return level.bind(ordered)
     check_call(name, node)
+    if name == "positive":
+        value = level.bind(node.expressions[0])
+        if is_numeric(level.shape(value) or ""):  # a number is what it is; of a text it would be made one
+            return placed_at(grouped(value), node)
     if name == "struct":
         return bind_struct(node, level)
     output_first = level.output_first

@@ -221,7 +221,7 @@ def _step(
         return wrong
     if setting.compact:
         pipeline.compact()
-    return observed.violation()
+    return observed.violation() or observed.other_answer()
 
 
 def _named(text: str) -> str:

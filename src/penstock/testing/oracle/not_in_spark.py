@@ -45,6 +45,7 @@ def in_sparks_words(
         rewrite_asof(select)
         rewrite_group_frames(select)
         _by_number_in_group(select)
+        _by_nothing(select)
         if select.args.get("qualify") is not None:
             replacement = _without_qualify(select)
             tree = replacement if select is tree else (select.replace(replacement), tree)[1]
@@ -74,6 +75,13 @@ def _by_substreams(select: exp.Select) -> None:
     texts = {spark_sql(item) for item in listed}
     more = [key.copy() for key in keys if spark_sql(key) not in texts]
     select.set("group", exp.Group(expressions=[*(item.copy() for item in listed), *more]))
+
+
+def _by_nothing(select: exp.Select) -> None:
+    """GROUP BY () as the one grouping set `()`."""
+    group = select.args.get("group")
+    if group is not None and group.expressions and all(item == exp.Tuple() for item in group.expressions):
+        select.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=[exp.Tuple()])]))
 
 
 def _by_number_in_group(select: exp.Select) -> None:
