@@ -282,6 +282,9 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser,
         node = super()._parse_interval(require_interval, parse_function_unit)
         if node is None:
             return None
+        unit = node.args.get("unit")
+        if isinstance(unit, exp.Anonymous) and not all(isinstance(item, exp.Literal) for item in unit.expressions):
+            self.raise_error("", self._previous())
         node.meta.update(start=start.start, end=self._prev.end)
         # Several units in one literal are a sum, which must stay together behind a minus.
         return exp.Paren(this=node) if isinstance(node, exp.Add) and require_interval else node

@@ -34,7 +34,9 @@ class TableFunctionParser(DatabricksParser):
     def _read_rest(self, table: TableFunction) -> None:
         if self._match(TokenType.PARTITION_BY):
             several = self._curr.token_type is TokenType.L_PAREN
-            keys = self._parse_wrapped_csv(self._parse_disjunction) if several else [self._parse_disjunction()]
+            keys = self._parse_wrapped_csv(self._parse_disjunction) if several else [self._read_value_of_call()]
+            if not keys:
+                self.raise_error("")
             table.set("partition_by", keys)
         while self._match(TokenType.COMMA):
             table.append("expressions", self._read_table_argument(table.name))
@@ -61,7 +63,13 @@ class TableFunctionParser(DatabricksParser):
             return exp.Kwarg(this=name, expression=self._read_table_argument(function))
         if function == "SESSION" and self._curr.token_type in {TokenType.L_BRACKET, TokenType.L_PAREN}:
             return self._read_session_range()
-        return self._parse_disjunction()
+        return self._read_value_of_call()
+
+    def _read_value_of_call(self) -> Any:
+        found = self._parse_disjunction()
+        if found is None:
+            self.raise_error("")
+        return found
 
     def _read_session_range(self) -> Any:
         """`[start, end)` of a Timeplus session: brackets include the row that begins or ends it."""
