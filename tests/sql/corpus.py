@@ -9,11 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from penstock.errors import PenstockError
 from penstock.sql.dialects import rules_of
 from penstock.sql.lexer import statements, tokenize
+from penstock.testing.documents import parse_yaml
 
 ROOT = Path(__file__).parents[2]
 _FENCED = re.compile(r"^```sql\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -53,7 +52,7 @@ def _examples() -> Iterator[tuple[str, str, str]]:
 
 def _cases() -> Iterator[tuple[str, str, str]]:
     for file in sorted([*ROOT.glob("tests/cases/*.yaml"), *ROOT.glob("tests/acceptance/cases/*.yaml")]):
-        content = yaml.load(file.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        content = parse_yaml(file.read_text(encoding="utf-8"), file.name).value()
         for case in content["cases"]:
             dialect = case.get("dialect", content.get("dialect", "penstock"))
             for sql in _texts(case):

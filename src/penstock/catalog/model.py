@@ -476,8 +476,9 @@ class Catalog:
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """The warnings of what stands in the statements of tables and views, or is set, and has no meaning here."""
-        declared = (*self.tables.values(), *self.views.values())
-        return (*(item for found in declared for item in found.warnings), *without_meaning(self.settings))
+        of_tables = (item for table in self.tables.values() for item in table.warnings)
+        of_views = (item for view in self.views.values() for item in view.warnings)
+        return (*of_tables, *of_views, *without_meaning(self.settings))
 
     def with_setting(self, name: str, value: str | None) -> Catalog:
         """The catalog with a setting changed, or removed if `value` is None; Spark's own settings keep their case."""

@@ -356,14 +356,14 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser,
             if self._match_text_seq(separator):
                 if separator == "FOR" and len(arguments) == 1:
                     arguments.append(exp.Literal.number(1))
-                arguments.append(self._parse_bitwise())
+                arguments.append(self.required(self._parse_bitwise()))
         return exp.Anonymous(this=name, expressions=arguments)
 
     def _read_position(self) -> exp.Anonymous:
         name = self._name_before_parenthesis()
-        first = self._parse_bitwise()
+        first = self.required(self._parse_bitwise())
         if self._match(TokenType.IN):
-            found = exp.Anonymous(this=name, expressions=[first, self._parse_bitwise()])
+            found = exp.Anonymous(this=name, expressions=[first, self.required(self._parse_bitwise())])
             found.meta["in"] = True
             return found
         rest = self._parse_csv(self._parse_bitwise) if self._match(TokenType.COMMA) else []

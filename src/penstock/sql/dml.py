@@ -41,6 +41,7 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
     conflict, keys, conflict_span = _conflict(cursor)
     cursor.end()
     if isinstance(source, exp.Values):
+        _refuse_dressed(source, by_name=by_name)
         _same_width(source)
     return Insert(
         text=text,
@@ -93,6 +94,16 @@ def _distinct(columns: Iterable[tuple[str, Span]], cursor: Cursor) -> None:
         if name in seen:
             raise ParseFailure(None, Diagnostic("DUPLICATE_COLUMN", f"the column {column} is listed twice", place))
         seen.add(name)
+
+
+def _refuse_dressed(values: exp.Values, *, by_name: bool) -> None:
+    """Stop at what stands behind the rows of an INSERT and changes none of them; names of columns are of BY NAME."""
+    for key in ("alias", "pivots", "sample"):
+        found = values.args.get(key)
+        if found and not (key == "alias" and by_name):
+            place = span_of(found) if isinstance(found, exp.Expression) else _place(values)
+            message, hint = "nothing stands behind the rows of VALUES in an INSERT", "separate rows by commas"
+            raise ParseFailure(None, Diagnostic("SYNTAX_ERROR", message, place, hint=hint))
 
 
 def _same_width(values: exp.Values) -> None:

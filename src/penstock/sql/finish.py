@@ -189,7 +189,8 @@ def _refuse_unused(written: exp.Anonymous, rewrite: Rewrite, found: exp.Expressi
     """ParseFailure for an argument of a dialect's function that what stands for the call does not go by."""
     used, name = _words(found), written.name.upper()
     for place, item in enumerate(written.expressions):
-        if place in _IDLE_ARGUMENTS.get(name, ()) or isinstance(item, exp.Var) or _words(item) <= used:
+        idle = place in _IDLE_ARGUMENTS.get(name, ()) and item.find(exp.Distinct, exp.Query) is None
+        if idle or isinstance(item, exp.Var) or _words(item) <= used:
             continue
         if not _goes_by(written, place, rewrite, found):
             message, hint = f"{name} does not take this argument", "leave it out"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TypeVar
 
 from sqlglot import exp
@@ -76,13 +77,15 @@ def parse(text: str, dialect: str = "penstock", types: Mapping[str, str] | None 
     sets = StatementSets()
     written = _tokens(text, rules)
     hinted = _hints(text, rules)
-    for whole in statements(written):
+    chunks = statements(written)
+    for whole, following in zip_longest(chunks, chunks[1:]):
+        end = len(text) if following is None else following[0].start
         try:
             tokens = sets.without_frame(whole)
             if not tokens:
                 found = sets.closing(found)
                 continue
-            statement = _with_hints(sets.within(_statement(tokens, text, rules)), hinted)
+            statement = _with_hints(sets.within(_statement(tokens, text, rules)), hinted, end)
             found.append(statement)
             rules = _rules_behind(statement, rules)
         except PenstockError as error:
@@ -96,10 +99,10 @@ def parse(text: str, dialect: str = "penstock", types: Mapping[str, str] | None 
     return tuple(found)
 
 
-def _with_hints(statement: Statement, hinted: list[Diagnostic]) -> Statement:
-    """The statement with the warnings for the hints in it."""
-    inside = [item for item in hinted if item.span is not None and statement.span.start <= item.span.start]
-    inside = [item for item in inside if item.span is not None and item.span.end <= statement.span.end]
+def _with_hints(statement: Statement, hinted: list[Diagnostic], end: int) -> Statement:
+    """The statement with the warnings for the hints in it, or behind it before the next one."""
+    start = statement.span.start
+    inside = [item for item in hinted if item.span is not None and start <= item.span.start < end]
     return replace(statement, warnings=(*statement.warnings, *inside)) if inside else statement
 
 

@@ -151,6 +151,22 @@ class StrictParser(DatabricksParser):
         self.require(TokenType.END)
         return exp.Case(this=operand, ifs=branches, default=otherwise)
 
+    def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
+        """A value; a type stands before a text (DATE '2024-01-01'), and before no number."""
+        start = self._index
+        found = super()._parse_type(*args, **kwargs)
+        read = self._tokens[start : self._index]
+        of_number = [token.token_type for token in read[1:]] == [TokenType.NUMBER] and read[0].start < read[1].start
+        if of_number and isinstance(found, exp.Cast):
+            self.raise_error("", self._previous())
+        return found
+
+    def _parse_cast(self, *args: Any, **kwargs: Any) -> Any:
+        found = super()._parse_cast(*args, **kwargs)
+        if self._prev.token_type in {TokenType.COMMA, TokenType.FORMAT}:
+            self.raise_error("")
+        return found
+
     def _parse_where(self, skip_where_token: bool = False) -> Any:  # noqa: FBT001, FBT002
         if skip_where_token and self._prev.token_type is not TokenType.WHERE:
             self.raise_error("")  # FILTER (condition)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from penstock.catalog.types import struct_type
@@ -157,7 +158,7 @@ def _struct(parser: Any, rules: Rules) -> str:
                 break
             continue
         name = parser._parse_id_var(any_token=True)  # noqa: SLF001
-        if name is None or not name.name or not (name.args.get("quoted") or _NAMED.match(name.name)):
+        if not isinstance(name, exp.Identifier) or not (name.args.get("quoted") or _NAMED.match(name.name)):
             raise ParseFailure(parser._prev if name is not None else parser._curr or None)  # noqa: SLF001
         parser._match(TokenType.COLON)  # noqa: SLF001
         fields.append((name.name, read_type(parser, rules)))

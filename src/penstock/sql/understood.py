@@ -6,11 +6,15 @@ so a part counts as read that `text.SparkText` writes. A part of sqlglot's nodes
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from sqlglot import exp
 
 from penstock.errors import Diagnostic, Span, UnsupportedError
 from penstock.sql.nodes import RowMatches, TableFunction
 from penstock.sql.text import span_of
+from penstock.sql.trees import nodes
 
 # What every node may have: its operands, or its items.
 _OPERANDS = frozenset({"this", "expression", "expressions"})
@@ -56,7 +60,7 @@ _PARTS: dict[type[exp.Expr], frozenset[str]] = {
         exp.Select: "with_ from_ joins laterals where group having qualify windows distinct order sort cluster "
         "distribute limit offset emit operation_modifiers shuffle_by partition_by settings point",
         exp.SimilarTo: "negate",
-        exp.Star: "except_ replace rename",
+        exp.Star: "except_ replace",
         exp.Subquery: "alias joins pivots sample with_ order limit offset laterals",
         exp.Table: "alias db catalog joins pivots sample version when changes laterals",
         exp.TableAlias: "columns rounds",
@@ -107,6 +111,17 @@ _CALLED: dict[tuple[type[exp.Expr], str], str] = {
         for part in ("kind", "side", "on")
     },
 }
+# Nodes that nothing reads where they stand, or with what they are made of.
+_FORMS: dict[type[exp.Expr], tuple[Callable[[Any], bool], str]] = {
+    exp.Alias: (lambda node: isinstance(node.this, exp.Star), "a name for *"),
+    exp.Escape: (lambda node: not isinstance(node.this, exp.Like | exp.ILike), "ESCAPE behind anything but LIKE"),
+    exp.Window: (lambda node: isinstance(node.this, exp.Window), "OVER behind OVER"),
+    exp.Interval: (lambda node: isinstance(node.this, exp.Cast | exp.Not), "an INTERVAL of a value with a type"),
+    exp.Subquery: (
+        lambda node: bool(node.alias) and isinstance(node.parent, exp.SetOperation),
+        "a name for a side of UNION, INTERSECT or EXCEPT",
+    ),
+}
 # Operands that a node may not have, since nothing reads them there.
 _UNREAD = frozenset({(exp.Limit, "this"), (exp.Offset, "this"), (exp.HavingMax, "this")})
 # Clauses that say how an engine works: they change no answer, and a warning says so.
@@ -119,11 +134,13 @@ _IDLE: dict[tuple[type[exp.Expr], str], str] = {
 _NO_ORDER = "ORDER BY sorts the answer"
 
 
-def refuse_unread(tree: exp.Expr) -> list[Diagnostic]:
+def refuse_unread(tree: exp.Expression) -> list[Diagnostic]:
     """The warnings for parts of a tree that change no answer; UnsupportedError for one that nothing reads."""
     warnings = []
-    for node in tree.walk():
+    for node in nodes(tree):
         kind = type(node)
+        if (form := _FORMS.get(kind)) is not None and form[0](node):
+            raise UnsupportedError(Diagnostic("QUERY", f"not supported: {form[1]}", span_of(node)))
         read = _PARTS.get(kind, _OPERANDS)
         for part, value in node.args.items():
             if not value:
@@ -136,19 +153,19 @@ def refuse_unread(tree: exp.Expr) -> list[Diagnostic]:
     return warnings
 
 
-def _unread(node: exp.Expr, part: str) -> UnsupportedError:
+def _unread(node: exp.Expression, part: str) -> UnsupportedError:
     called = _CALLED.get((type(node), part)) or f"{part.strip('_').replace('_', ' ').upper()} in a query"
     return UnsupportedError(Diagnostic("QUERY", f"not supported: {called}", _place(node, part)))
 
 
-def _idle(node: exp.Expr, part: str) -> Diagnostic:
+def _idle(node: exp.Expression, part: str) -> Diagnostic:
     message = f"{_IDLE[type(node), part]} has no meaning here"
     hint = _NO_ORDER if isinstance(node, exp.Select) else None
     return Diagnostic("NO_MEANING", message, _place(node, part), hint=hint, severity="warning")
 
 
-def _place(node: exp.Expr, part: str) -> Span | None:
+def _place(node: exp.Expression, part: str) -> Span | None:
     value = node.args[part]
     items = value if isinstance(value, list) else [value]
-    spans = [span_of(item) for item in items if isinstance(item, exp.Expr)]
+    spans = [span_of(item) for item in items if isinstance(item, exp.Expression)]
     return next((span for span in spans if span is not None), None) or span_of(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.expressions.by_type import bound_by_type
-from penstock.bind.expressions.functions import begins_with_unit, check_call
+from penstock.bind.expressions.functions import begins_with_unit, check_call, check_words
 from penstock.bind.expressions.inner_order import with_order_outside
 from penstock.bind.expressions.structs import bind_struct, zipped
 from penstock.bind.level import Level
@@ -36,9 +36,12 @@ def bind_call(node: exp.Anonymous, level: Level) -> exp.Expression:
         return node.copy()
     function = level.context.catalog.functions.get(name)
     if function is not None:
+        check_words(name, node, SCALAR)
         return _inlined(function, node, level)
     if name in level.context.catalog.registered:
         return _of_session(name, node, level)
+    known = built_in(name)
+    check_words(name, node, SCALAR if known is None else known.kind)
     if name in _GROUP_FUNCTIONS:
         return bind_group_function(node, level)
     typed = bound_by_type(node, level)

@@ -30,11 +30,21 @@ def with_ctes(tree: exp.Expression, context: Context) -> Context:
     clause = tree.args.get("with_")
     if clause is None:
         return context
+    _refuse_twice(clause)
     if clause.args.get("recursive"):
         return bind_recursive_ctes(clause, context)
     for cte in clause.expressions:
         context = context.with_cte(cte.alias, bind_cte(cte, context))
     return context
+
+
+def _refuse_twice(clause: exp.With) -> None:
+    names: set[str] = set()
+    for cte in clause.expressions:
+        if cte.alias.lower() in names:
+            message = f"WITH names {cte.alias!r} twice"
+            raise wrong(code="ALREADY_EXISTS", message=message, place=cte.args["alias"])
+        names.add(cte.alias.lower())
 
 
 def bind_cte(cte: exp.CTE, context: Context) -> BoundQuery:

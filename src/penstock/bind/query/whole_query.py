@@ -47,6 +47,9 @@ def _bind(tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQ
         case exp.SetOperation():
             bound = bind_set_operation(tree, context)
             return _limited(tree, bound, context, keep_order=keep_order)
+        case exp.Values() if any(tree.args.get(key) for key in ("alias", "pivots", "sample")):
+            bound = bind_select(exp.Select(expressions=[exp.Star()], from_=exp.From(this=_bare_values(tree))), context)
+            return _limited(tree, bound, context, keep_order=keep_order)
         case exp.Values():
             return _limited(tree, bind_values(tree, context), context, keep_order=keep_order)
         case exp.Subquery():
@@ -58,6 +61,14 @@ def _bind(tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQ
             return bind_select(star, context)
         case _:
             raise unsupported(code="QUERY", message=f"{type(tree).__name__.upper()} as a query", place=tree)
+
+
+def _bare_values(tree: exp.Values) -> exp.Values:
+    """The rows with their names, and without the ORDER BY and LIMIT behind them."""
+    rows: exp.Values = tree.copy()
+    for key in ("order", "limit", "offset"):
+        rows.set(key, None)
+    return rows
 
 
 def _limited(tree: exp.Expression, bound: BoundQuery, context: Context, *, keep_order: bool) -> BoundQuery:

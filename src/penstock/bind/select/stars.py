@@ -26,6 +26,7 @@ def expand(tree: exp.Expression, level: Level) -> Iterator[Item]:
     found = _columns(tree, level)
     dropped = {part.name.lower(): part for part in star.args.get("except_") or []}
     names = {item.name.lower() for item in found}
+    _refuse_twice(star)
     for lower, part in dropped.items():
         if lower not in names:
             raise unknown_column(part.name, tuple(item.name for item in found), part)
@@ -33,6 +34,17 @@ def expand(tree: exp.Expression, level: Level) -> Iterator[Item]:
     for item in found:
         if item.name.lower() not in dropped:
             yield item.name, replaced.get(item.name.lower(), item.tree).copy()
+
+
+def _refuse_twice(star: exp.Expression) -> None:
+    """SqlError for a column that EXCEPT and REPLACE name twice."""
+    seen: set[str] = set()
+    for part in (*(star.args.get("except_") or ()), *(star.args.get("replace") or ())):
+        name = str(part.alias_or_name)
+        if name.lower() in seen:
+            message = f"EXCEPT and REPLACE name the column {name!r} twice"
+            raise wrong(code="DUPLICATE_COLUMN", message=message, place=part)
+        seen.add(name.lower())
 
 
 def _replaced(star: exp.Expression, found: tuple[Visible, ...], level: Level) -> Iterator[Item]:

@@ -9,10 +9,17 @@ from sqlglot import exp
 from penstock.errors import did_you_mean
 from penstock.sql.complaints import wrong
 
+_CLAUSES = {"partition_by": "a PARTITION BY", "order": "an ORDER BY", "spec": "a frame"}
+
 
 def named_windows(select: exp.Select) -> dict[str, exp.Expression]:
     """The WINDOW clause: lower-case name → definition."""
-    return {item.name.lower(): item for item in select.args.get("windows") or []}
+    found: dict[str, exp.Expression] = {}
+    for item in select.args.get("windows") or []:
+        if item.name.lower() in found:
+            raise wrong(code="DUPLICATE_CLAUSE", message=f"WINDOW names {item.name!r} twice", place=item)
+        found[item.name.lower()] = item
+    return found
 
 
 def with_definition(node: exp.Window, windows: Mapping[str, exp.Expression]) -> exp.Window:
@@ -30,6 +37,9 @@ def with_definition(node: exp.Window, windows: Mapping[str, exp.Expression]) -> 
     copy.set("alias", None)
     for key in ("partition_by", "order", "spec"):
         value = definition.args.get(key)
+        if copy.args.get(key) and value:
+            message = f"OVER and the window {name.name!r} both have {_CLAUSES[key]}"
+            raise wrong(code="DUPLICATE_CLAUSE", message=message, place=node, hint="leave one of them out")
         if not copy.args.get(key) and value:
             copy.set(key, [item.copy() for item in value] if isinstance(value, list) else value.copy())
     return copy

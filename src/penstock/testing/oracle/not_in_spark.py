@@ -77,10 +77,15 @@ def _by_substreams(select: exp.Select) -> None:
     select.set("group", exp.Group(expressions=[*(item.copy() for item in listed), *more]))
 
 
+def groups_by_nothing(select: exp.Select) -> bool:
+    """True for GROUP BY (), for which Spark has other words."""
+    group = select.args.get("group")
+    return group is not None and bool(group.expressions) and all(item == exp.Tuple() for item in group.expressions)
+
+
 def _by_nothing(select: exp.Select) -> None:
     """GROUP BY () as the one grouping set `()`."""
-    group = select.args.get("group")
-    if group is not None and group.expressions and all(item == exp.Tuple() for item in group.expressions):
+    if groups_by_nothing(select):
         select.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=[exp.Tuple()])]))
 
 

@@ -26,7 +26,7 @@ from penstock.sql.text import spark_sql
 from penstock.testing.multisets import Weighted, consolidate, difference
 from penstock.testing.oracle import limited_sessions
 from penstock.testing.oracle.clock import fix_clock
-from penstock.testing.oracle.not_in_spark import in_sparks_words
+from penstock.testing.oracle.not_in_spark import groups_by_nothing, in_sparks_words
 from penstock.testing.oracle.row_order import call, name_of, order_rows
 from penstock.testing.oracle.time_windows import Reading, arrivals_of
 from penstock.testing.oracle.versions import Versioned, versioned_tables
@@ -174,6 +174,7 @@ class Oracle:
         dialect = view.dialect or self._dialect
         tree = parse_query(view.text, dialect, self._types)
         before = spark_sql(tree)
+        plain = dialect == "penstock" and not any(groups_by_nothing(item) for item in tree.find_all(exp.Select))
         reading = replace(self._reading, with_time=dialect == "flink", limited=dialect == "timeplus")
         tree = order_rows(in_sparks_words(tree.copy(), reading, self._versions))
         if dialect == "flink":
@@ -184,7 +185,7 @@ class Oracle:
         after = spark_sql(_quoting_stream(tree))
         if limited_sessions.FUNCTION in after:
             limited_sessions.register(self._session)
-        return view.text if after == before and dialect == "penstock" else after
+        return view.text if after == before and plain else after
 
     def _in_order(self, catalog: Catalog) -> tuple[list[View], list[View]]:
         """The views, each behind those that it reads, and among them those that read each other."""
