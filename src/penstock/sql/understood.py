@@ -81,7 +81,6 @@ _PARTS: dict[type[exp.Expr], frozenset[str]] = {
 # What a part is called where its name in the tree says nothing.
 _CALLED: dict[tuple[type[exp.Expr], str], str] = {
     (exp.Limit, "limit_options"): "LIMIT … PERCENT and WITH TIES",
-    (exp.Limit, "this"): "LIMIT in a call",
     (exp.Group, "distinct"): "GROUP BY DISTINCT",
     (exp.HavingMax, "this"): "HAVING MAX and MIN in a call",
     (exp.WindowSpec, "exclude"): "EXCLUDE in a frame",
@@ -123,7 +122,7 @@ _FORMS: dict[type[exp.Expr], tuple[Callable[[Any], bool], str]] = {
     ),
 }
 # Operands that a node may not have, since nothing reads them there.
-_UNREAD = frozenset({(exp.Limit, "this"), (exp.Offset, "this"), (exp.HavingMax, "this")})
+_UNREAD = frozenset({(exp.Offset, "this"), (exp.HavingMax, "this")})
 # Clauses that say how an engine works: they change no answer, and a warning says so.
 _IDLE: dict[tuple[type[exp.Expr], str], str] = {
     (exp.Select, "sort"): "SORT BY",

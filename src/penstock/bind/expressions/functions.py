@@ -51,8 +51,6 @@ def check_words(name: str, node: exp.Anonymous, kind: str) -> None:
     for item in node.expressions:
         if isinstance(item, exp.Distinct) and kind != AGGREGATE:
             raise _not_taken(name, "DISTINCT", item)
-        if isinstance(item, exp.Order):
-            raise _not_taken(name, "ORDER BY in its arguments", item)
         _check_nulls(name, item)
     around = node.parent
     while isinstance(around, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
