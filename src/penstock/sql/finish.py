@@ -188,6 +188,8 @@ def _words(tree: exp.Expression) -> frozenset[str]:
 def _refuse_unused(written: exp.Anonymous, rewrite: Rewrite, found: exp.Expression) -> None:
     """ParseFailure for an argument of a dialect's function that what stands for the call does not go by."""
     used, name = _words(found), written.name.upper()
+    if isinstance(found, exp.Anonymous) and not found.expressions:
+        used = frozenset()  # the name of a call is no argument
     for place, item in enumerate(written.expressions):
         idle = place in _IDLE_ARGUMENTS.get(name, ()) and item.find(exp.Distinct, exp.Query) is None
         if idle or isinstance(item, exp.Var) or _words(item) <= used:

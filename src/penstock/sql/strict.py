@@ -163,7 +163,7 @@ class StrictParser(DatabricksParser):
 
     def _parse_cast(self, *args: Any, **kwargs: Any) -> Any:
         found = super()._parse_cast(*args, **kwargs)
-        if self._prev.token_type in {TokenType.COMMA, TokenType.FORMAT}:
+        if self._prev.token_type in {TokenType.COMMA, TokenType.FORMAT, TokenType.DEFAULT}:
             self.raise_error("")
         return found
 
