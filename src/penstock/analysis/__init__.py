@@ -17,6 +17,7 @@
 What these ask in their turn:
 
     module       | the question
+    row_waterlines | how far had time got before the step in which a row came
     substreams   | by which columns has each substream a waterline of its own
     determined   | which columns do other columns determine
     growth       | how does the number of rows go

@@ -12,6 +12,7 @@ rounded up to it; a call of the clock in it is the clock of the step.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
@@ -34,6 +35,11 @@ class SourceColumn:
     def name(self) -> str:
         """The name of the source's waterline in an expression."""
         return f"{self.relation}.{self.column}"
+
+    @property
+    def key(self) -> str:
+        """The name of the source's waterline among those that a row keeps of all tables: letters and digits alone."""
+        return re.sub(r"[^0-9a-z]", lambda found: f"_{ord(found[0]):x}_", self.name.lower())
 
 
 @dataclass(frozen=True)

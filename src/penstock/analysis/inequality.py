@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.analysis.local_time import earlier, kind_of
+from penstock.analysis.row_waterlines import keeps_waterlines
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_numeric, is_temporal
 from penstock.catalog.zones import NO_SHIFTS, Shifts
 from penstock.plan.expressions import conjuncts
@@ -35,8 +36,9 @@ class LowerBound:
 def lower_bounds(condition: Scalar, types: Types, shifts: Shifts = NO_SHIFTS) -> Iterator[LowerBound]:
     """Every lower bound of a column that a condition states; `types` are those of the columns."""
     for part in conjuncts(condition):
-        strict = called(part.form, ">", "<") is not None
-        for larger, smaller in _inequalities(part.form):
+        form = _once_known(part.form)
+        strict = called(form, ">", "<") is not None
+        for larger, smaller in _inequalities(form):
             yield from (replace(item, strict=strict) for item in _solved(larger, smaller, types, shifts))
 
 
@@ -86,6 +88,15 @@ def _unchanged(form: Form) -> Form:
 
 def _cast_to(kind: Type) -> Conversion:
     return lambda form: Cast(form, kind, safe=True)
+
+
+def _once_known(form: Form) -> Form:
+    """`coalesce(c >= w, TRUE)` as `c >= w`, for a w that rows keep: when one row has it, all later ones do."""
+    match form:
+        case Call("coalesce", (Call(_, (_, line)) as compared, Constant("true"))) if keeps_waterlines(line):
+            return compared
+        case _:
+            return form
 
 
 def _inequalities(form: Form) -> Iterator[tuple[Form, Form]]:

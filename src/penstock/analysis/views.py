@@ -6,11 +6,11 @@ A catalog never changes, so what was found for one of its views holds as long as
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeVar
 
-from penstock.catalog.model import Catalog, View
+from penstock.catalog.model import Catalog, Table, View
 from penstock.plan.nodes import Plan, Scan
 
 Fact = TypeVar("Fact")
@@ -85,6 +85,29 @@ def _facts(catalog: Catalog) -> dict[tuple[str, str], Any]:
         _FOUND[number] = {}
         weakref.finalize(catalog, _FOUND.pop, number, None)
     return _FOUND[number]
+
+
+def tables_read(plan: Plan, catalog: Catalog) -> Iterator[Table]:
+    """The tables that a plan reads, through views too."""
+    return (item for item in _relations_read(plan, catalog) if isinstance(item, Table))
+
+
+def views_read(plan: Plan, catalog: Catalog) -> Iterator[View]:
+    """The views that a plan reads, through others too."""
+    return (item for item in _relations_read(plan, catalog) if isinstance(item, View))
+
+
+def _relations_read(plan: Plan, catalog: Catalog) -> Iterator[Table | View]:
+    seen: set[str] = set()
+    waiting = sorted(plan.scanned)
+    while waiting:
+        name = waiting.pop()
+        relation = None if name in seen else catalog.relation(name)
+        seen.add(name)
+        if relation is not None:
+            yield relation
+        if isinstance(relation, View) and relation.plan is not None:
+            waiting += sorted(relation.plan.scanned)
 
 
 def column_read(scan: Scan, name: str, columns: tuple[str, ...]) -> str | None:

@@ -21,9 +21,11 @@ from penstock.analysis.inequality import LowerBound, equality_bounds, lower_boun
 from penstock.analysis.local_time import kind_of, lowered, one_order
 from penstock.analysis.looking_back import keeps_order_column
 from penstock.analysis.reach import further, reach_of
+from penstock.analysis.row_waterlines import is_row_waterline, source_in_text
 from penstock.analysis.substreams import keys_of
-from penstock.analysis.views import column_read, of_last, of_view
+from penstock.analysis.views import column_read, of_last, of_view, tables_read
 from penstock.catalog.model import Catalog, Lateness, Table, View
+from penstock.catalog.reserved import WATERLINE
 from penstock.catalog.types import is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
 from penstock.plan.expressions import conjunction, conjuncts, pairs_of, plan_reads_clock, reads_tables
@@ -74,9 +76,16 @@ def has_waterline(catalog: Catalog, plan: Plan, name: str) -> bool:
 class Reader:
     """Finds waterlines; holds what does not change on the way down."""
 
-    def __init__(self, catalog: Catalog, *, passing_time: bool = False, substreams: bool = False) -> None:
-        """With `substreams` the waterlines that each of these has for itself count as well."""
+    def __init__(
+        self, catalog: Catalog, *, passing_time: bool = False, substreams: bool = False, of_rows: bool = False
+    ) -> None:
+        """With `substreams` the waterlines that each of these has for itself count as well.
+
+        With `of_rows` they are those by which readers judge rows: a watermark that drops nothing counts as one that
+        does, and relations without any time are left out.
+        """
         self._catalog = catalog
+        self._of_rows = of_rows
         self._passing_time = passing_time
         self._substreams = substreams
         self._shifts = session_shifts(catalog.settings)
@@ -135,7 +144,26 @@ class Reader:
 
     def of_relation(self, relation: Table | View) -> Waterlines:
         """The waterlines of a table's or view's columns, a view's own LATENESS included."""
-        return _of_table(relation) if isinstance(relation, Table) else self._of_view(relation)
+        return self._of_table(relation) if isinstance(relation, Table) else self._of_view(relation)
+
+    def _of_table(self, table: Table) -> dict[str, Derived]:
+        """The columns with LATENESS; where WATERMARK holds rows back, only the one column that holds them.
+
+        A column that keeps the waterline of another one is not below that from now on.
+        """
+        held = [column for column in table.columns if column.watermark is not None]
+        found = {}
+        for item in table.columns:
+            bounded = item.lateness is not None and (item.lateness.drops or self._of_rows)
+            if bounded and (not held or held == [item]):
+                found[item.name] = of_source(SourceColumn(table.name, item.name))
+            elif item.hidden and item.name.startswith(WATERLINE):
+                found[item.name] = of_source(SourceColumn(table.name, item.name.removeprefix(WATERLINE)))
+        return found
+
+    def _tells(self, plan: Plan) -> bool:
+        """True if rows of the relation may come later that are older."""
+        return reads_tables(plan) and (not self._of_rows or _has_time(plan, self._catalog))
 
     def bound(
         self, form: Form, known: Waterlines, types: Types | None = None, there: frozenset[str] = frozenset()
@@ -164,6 +192,9 @@ class Reader:
 
     def _computed_bound(self, form: Form, known: Waterlines, types: Types | None) -> Derived | None:
         """The bound of an expression that goes up with its columns."""
+        kept = source_in_text(form, self._catalog)
+        if kept is not None:
+            return of_source(kept)
         lower = self.never_below(form, dict.fromkeys(known, Direction.INCREASING), types)
         return None if lower is None else applied(lower, {name: known[name] for name in references(form)})
 
@@ -222,7 +253,7 @@ class Reader:
         return {name: derived for name, derived in named.items() if derived is not None}
 
     def _of_view(self, view: View) -> dict[str, Derived]:
-        question = f"waterlines {self._passing_time} {self._substreams}"
+        question = f"waterlines {self._passing_time} {self._substreams} {self._of_rows}"
         found = dict(of_view(self._catalog, view, question, self.of, NONE))
         for name in (name for name, item in view.lateness.items() if self._counts(item)):
             column = next((item for item in found if item.lower() == name.lower()), name)
@@ -322,7 +353,7 @@ class Reader:
         return None if lower is None else convert(lower)
 
     def _pointwise(self, inputs: tuple[Plan, ...], names: tuple[str, ...]) -> Waterlines:
-        found = [(self.of(item), item.names) for item in inputs if reads_tables(item)]
+        found = [(self.of(item), item.names) for item in inputs if self._tells(item)]
         kinds = [{item.fields[place].type for item in inputs} for place in range(len(names))]
         every = {
             name: least(known.get(own[place]) for known, own in found) if self._of_one_type(kinds[place]) else None
@@ -370,7 +401,7 @@ class Reader:
 
         A row that an outer or anti join gives without a match need not meet the condition.
         """
-        if not reads_tables(other):
+        if not self._tells(other):
             return dict(own)
         alone = join.kind in (JoinKind.FULL, JoinKind.ANTI) or join.kind == (
             JoinKind.LEFT if side is join.left else JoinKind.RIGHT
@@ -378,6 +409,8 @@ class Reader:
         here = own if alone else self._followed(join, own)
         there = {**self._followed(join, known), **self.joined_bounds(join, side, known)}
         found = {name: least((here.get(name), there.get(name))) for name in side.names}
+        # A pair is judged by the later one of those that both of its rows keep, which is that of the row that has come.
+        found |= {name: line for name, line in own.items() if is_row_waterline(name)}
         return {name: derived for name, derived in found.items() if derived is not None}
 
     def _followed(self, join: Join, known: Waterlines) -> dict[str, Derived]:
@@ -438,14 +471,9 @@ class Reader:
         return found if ends is None else {**found, node.end: ends}
 
 
-def _of_table(table: Table) -> dict[str, Derived]:
-    """The columns with LATENESS; where WATERMARK holds rows back, only the one column that holds them."""
-    held = [column for column in table.columns if column.watermark is not None]
-    found = {}
-    for item in table.columns:
-        if item.lateness is not None and (not held or held == [item]):
-            found[item.name] = of_source(SourceColumn(table.name, item.name))
-    return found
+def _has_time(plan: Plan, catalog: Catalog) -> bool:
+    """True if some table that is read has a column with a bound."""
+    return any(item.lateness is not None for table in tables_read(plan, catalog) for item in table.columns)
 
 
 def _never_null(form: Form, there: frozenset[str]) -> bool:

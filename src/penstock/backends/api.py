@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -337,10 +337,14 @@ class Facts:
 
 @dataclass(frozen=True)
 class Arrival:
-    """The positions of a step's rows in the order of their arrival: the `first`, and how many there are of them."""
+    """The positions of a step's rows in the order of their arrival: the `first`, and how many there are of them.
+
+    `kept` has what all rows of the step have in some columns, by the names of these, as Spark SQL.
+    """
 
     first: int
     room: int
+    kept: Mapping[str, str] = field(default_factory=dict)
 
 
 class GivenRows(Protocol):

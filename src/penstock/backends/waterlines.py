@@ -51,6 +51,11 @@ def _threshold(limit: Any, kind: pa.DataType) -> pa.Scalar:
     return pa.scalar(limit, kind)
 
 
+def rounded_up(limit: Any, kind: pa.DataType) -> pa.Scalar:
+    """The same in that type."""
+    return _threshold(limit, kind).cast(kind)
+
+
 def value_literal(kind: str, limit: Any) -> str:
     """A waterline as Spark SQL that compares with a column of that type."""
     if kind in ("date", "timestamp_ntz"):

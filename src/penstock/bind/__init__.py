@@ -36,6 +36,7 @@ carries (`level`), and `binder` makes:
 | `opened_variants` | steps into a VARIANT, and casts of one, as calls of Spark's functions |
 | `rounded_dates` | DATE_TRUNC, FLOOR and CEIL of a DATE in the dialects in which they are one |
 | `taking_in` | the rows that a standing query takes in: from now on, those that are not late |
+| `judging` | readers that judge rows by their waterline: windows and what else goes by time |
 | `relation` | a relation of FROM: a plan whose fields are named `alias.column`, and the scope that finds them |
 | `scalars` | bound trees as scalars over the fields of a plan |
 | `scope` | the names of one query and their meaning |

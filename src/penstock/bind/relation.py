@@ -12,7 +12,7 @@ from penstock.bind.level import Level
 from penstock.bind.scalars import scalar_of, unique_names
 from penstock.bind.scope import Relation, Scope, relation_in_scope
 from penstock.catalog.model import EVENT_TIME, ComputedColumn, Table, View
-from penstock.catalog.reserved import HIDDEN
+from penstock.catalog.reserved import HIDDEN, is_hidden
 from penstock.catalog.types import plain_type
 from penstock.errors import Span
 from penstock.plan.nodes import Field, Plan, Project, Scan, Values
@@ -42,15 +42,21 @@ def _has_time(table: Table) -> bool:
     return table.event_time is not None or any(bound is not None for bound in bounds)
 
 
-def rows_of(found: Table | View, place: exp.Expression | None = None, *, hidden: bool = False) -> BoundQuery:
-    """The rows of a declared relation as a query reads them: a stream's end with its `_tp_time`."""
+def rows_of(
+    found: Table | View, place: exp.Expression | None = None, *, hidden: bool = False, kept: bool = False
+) -> BoundQuery:
+    """The rows of a declared relation as a query reads them: a stream's end with its `_tp_time`.
+
+    The `hidden` columns of their arrival may be beside them, and the waterlines that are `kept` with them.
+    """
     plan = scan(found, place)
     if not isinstance(found, Table):
         return BoundQuery(plan, plan.names)
     if found.event_time is None and found.shown == found.columns and not found.computed:
         return BoundQuery(plan, tuple(item.label for item in found.columns))
     fields = dict(zip(plan.names, plan.fields, strict=True))
-    listed = [item for item in found.columns if not item.hidden or (hidden and item.computed is None)]
+    told = [item for item in found.columns if (kept and item.keeps_waterlines) or (hidden and item.name in HIDDEN)]
+    listed = [item for item in found.columns if not item.hidden or item in told]
     named = [(item.name, item.name) for item in listed]
     named += [] if found.event_time is None else [(EVENT_TIME, found.event_time)]
     items = [(name, column(of, fields[of].type, fields[of].nullable)) for name, of in named]
@@ -86,7 +92,7 @@ def aliased(bound: BoundQuery, tree: exp.Expression, level: Level, default: str)
     names = list(bound.names)
     given = tree.args.get("alias")
     columns = [part.name for part in (given.args.get("columns") or [])] if given is not None else []
-    hidden = [name for name in names if name in HIDDEN]
+    hidden = [name for name in names if is_hidden(name)]
     if columns:
         if len(columns) != len(names) - len(hidden):
             message = f"{alias} has {len(names) - len(hidden)} columns, but {len(columns)} names are given"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.bind.diagnose import ambiguous_column
-from penstock.catalog.reserved import HIDDEN, POSITION, SEQUENCE_NUMBER
+from penstock.catalog.reserved import POSITION, SEQUENCE_NUMBER, is_hidden
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import column_tree
 from penstock.sql.trees import at, bare, call_name
@@ -163,7 +163,7 @@ def relation_in_scope(
 ) -> RelationInScope:
     """A relation whose i-th column is the i-th field; `exact` where names in another case are other names."""
     columns = (
-        Visible(name, column_tree(item.name), item.name, hidden=name in HIDDEN, exact=exact)
+        Visible(name, column_tree(item.name), item.name, hidden=is_hidden(name), exact=exact)
         for name, item in zip(names, fields, strict=True)
     )
     return RelationInScope(alias, tuple(columns))

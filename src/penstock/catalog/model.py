@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.properties import PropertyPlace
-from penstock.catalog.reserved import COMPUTED, ENDED, ORDER, VERSIONS
+from penstock.catalog.reserved import COMPUTED, ENDED, ORDER, VERSIONS, WATERLINE, keeps_waterlines
 from penstock.catalog.settings import DEFAULT_DIALECT, DIALECT, without_meaning
 from penstock.catalog.types import Type, is_temporal
 from penstock.errors import Diagnostic, Span
@@ -35,7 +35,8 @@ class Lateness:
     `ahead` is the bound of the guard AHEAD (B12). A standing query's own waterline may keep to a `grid`, and be
     another for each value of `keys`; rows that are more than `age` microseconds behind the clock are none of its. A
     column with `sessions` is filled in behind the view: it numbers them. With `remembering` the first row of each
-    value of `keys` passes, in the order of the column.
+    value of `keys` passes, in the order of the column. One that `drops` nothing moves the waterline alone: who reads
+    the rows judges them.
     """
 
     bound: str
@@ -47,6 +48,7 @@ class Lateness:
     age: int | None = None
     sessions: ClosingSessions | None = None
     remembering: Remembering | None = None
+    drops: bool = True
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,11 @@ class Column:
     default_tree: Any = field(default=None, compare=False, repr=False)
 
     @property
+    def keeps_waterlines(self) -> bool:
+        """True for a hidden column by which who reads a row knows how far time had got when it came."""
+        return self.hidden and keeps_waterlines(self.name)
+
+    @property
     def label(self) -> str:
         """The name that the program gives it."""
         return self.written or self.name
@@ -131,7 +138,7 @@ class Column:
     @property
     def told(self) -> str:
         """The name by which rows and waterlines tell of it: of one that keeps a computed column's value, that one's."""
-        return self.name.removeprefix(COMPUTED)
+        return self.name.removeprefix(WATERLINE).removeprefix(COMPUTED)
 
 
 @dataclass(frozen=True)
@@ -247,7 +254,7 @@ class Table:
                 item.name,
                 item.type,
                 nullable=item.name.lower() not in keys,
-                lateness=item.lateness if item is time else None,
+                lateness=replace(item.lateness, drops=True) if item is time and item.lateness else None,
                 domain_constant=item.domain_constant,
                 written=item.written,
                 earlier=item.earlier,

@@ -30,7 +30,26 @@ RESERVED: Mapping[str, str] = {
     WINDOW_ORDER: "results of windows say by it which window came first",
     ORDER: "versions of a row say by it which came last",
     ENDED: "versions of a row say by it that there is none any more",
+    "__waterlines": "rows keep by it how far time had got when they came",
 }
+WATERLINES = "__waterlines"
+"""The column that keeps the waterlines of all tables as they were before the step in which a row came."""
+WATERLINE = "__waterline_of_"
+"""The beginning of the name of a column that keeps the waterline of one of the row's own columns in the same way."""
+ROW_WATERLINE = "__row_waterline_"
+"""The beginning of the name of a column that has such a waterline within a plan."""
+
+
+def keeps_waterlines(name: str) -> bool:
+    """True for a column by which rows keep waterlines."""
+    return name == WATERLINES or name.startswith(WATERLINE)
+
+
+def is_hidden(name: str) -> bool:
+    """True for a column that rows keep for Penstock, and nobody sees."""
+    return name in HIDDEN or keeps_waterlines(name)
+
+
 COMPUTED = "__computed_"
 """The beginning of the name of a column that keeps the value of a computed one, which none of a program has."""
 VERSIONS = "__versions_of_"

@@ -17,6 +17,7 @@
 | clock         | the same of filters on the clock                                                 |
 | closing       | a key that determines a column with a waterline                                  |
 | boundedness   | what each operator keeps, whether that stays bounded, and what would bound it    |
+| reports       | the rows that a view has not taken, since they were late for it                  |
 | raised        | errors in Spark's words that an engine is made to raise, and how they are known  |
 | column_names  | columns that the binder has named, as the program would say it                   |
 | streaming     | SELECT STREAM: when its rows are final, or why they never are                    |

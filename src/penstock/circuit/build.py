@@ -7,7 +7,7 @@ operator, unless a part of it has other readers too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import assert_never, cast
@@ -15,7 +15,7 @@ from typing import assert_never, cast
 from penstock.analysis.changelog import append_only
 from penstock.analysis.keys import multiplicity_one
 from penstock.analysis.waterline import Reader
-from penstock.catalog.model import ERROR_VIEW, Catalog, View
+from penstock.catalog.model import ERROR_VIEW, NOTHING, Catalog, View
 from penstock.catalog.types import Type, is_collated
 from penstock.circuit import operators
 from penstock.circuit.buckets import in_buckets
@@ -37,6 +37,7 @@ from penstock.circuit.operators import (
     Operator,
     Ranked,
     Recomputed,
+    Report,
     Rounds,
     Sessions,
     Source,
@@ -98,19 +99,23 @@ def build_circuit(
     given: Collection[str] = (),
     *,
     bucketed: bool = True,
+    reports: Mapping[str, Sequence[Plan]] = NOTHING,
 ) -> Circuit:
     """The circuit that maintains `views` (lower-case name → plan); views that they read are built in as well.
 
     `given` names the views that another circuit maintains: they are sources here. `bucketed` keeps what an aggregate
-    without groups reads in buckets, where going through all rows is dear.
+    without groups reads in buckets, where going through all rows is dear. `reports` are plans of rows that a view, by
+    its name, does not take.
     """
     builder = _Builder(catalog, typing or Typing(), frozenset(given), bucketed)
     with room_for_nesting():  # views over views without end are one deep plan
         wanted = {name: builder.behind(name, plan) for name, plan in views.items()}
-        for plan in wanted.values():
+        late = [(name, plan) for name, plans in reports.items() for plan in plans]
+        for plan in (*wanted.values(), *(plan for _, plan in late)):
             builder.count(plan)
         outputs = {name: builder.operator(plan) for name, plan in wanted.items()}
-    return Circuit(tuple(builder.operators), outputs)
+        reporting = tuple(Report(name, builder.operator(plan)) for name, plan in late)
+    return Circuit(tuple(builder.operators), outputs, reporting)
 
 
 @dataclass

@@ -23,7 +23,7 @@ def narrowed(circuit: Circuit) -> Circuit:
         for operator in circuit.operators
         if isinstance(operator, Source) and (name := _leaf(operator.number)) in read
     }
-    return Circuit(tuple(_over(operator, fields) for operator in circuit.operators), circuit.outputs)
+    return replace(circuit, operators=tuple(_over(operator, fields) for operator in circuit.operators))
 
 
 def _leaf(number: int) -> str:
@@ -34,7 +34,7 @@ def _leaf(number: int) -> str:
 def _columns_read(circuit: Circuit) -> dict[str, Names]:
     """For each operator that is read by linear chains alone: the columns that one of them reads."""
     found: dict[str, Names] = {}
-    whole = set(circuit.outputs.values())
+    whole = {*circuit.outputs.values(), *(report.number for report in circuit.reports)}
     for operator in circuit.operators:
         if isinstance(operator, Linear | Clocked):
             _note(operator.node, frozenset(operator.node.names), found)

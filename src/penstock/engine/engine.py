@@ -33,7 +33,7 @@ from penstock.backends.spark.operators.make import make_runner
 from penstock.backends.spark.telling import told
 from penstock.backends.spark.typed import SparkTyping
 from penstock.backends.spark.workspace import Workspace
-from penstock.catalog.model import ERROR_VIEW, Catalog, View
+from penstock.catalog.model import ERROR_VIEW, NOTHING, Catalog, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.settings import NATIVE, engine_of, memory_limit_of
 from penstock.circuit.build import build_circuit
@@ -80,6 +80,8 @@ class Engine(Surface):
         # The waterlines after the last step, as constant Spark SQL; without them nothing is collected.
         self.lines: Lines | None = None
         self._gate: Callable[[View], Gate] | None = None
+        # The rows that a view has not taken, as a change of `error_view`.
+        self.reported: Callable[[str, pa.Table], pa.Table] | None = None
         self._views: dict[str, View] = {}
         self.parting: list[NativeOperator] | None = None  # what goes, while it may still have to come back
         self.aside: list[Installed] = []  # circuits that are being filled beside those at work
@@ -95,12 +97,14 @@ class Engine(Surface):
         ask: Callable[[], object] | None = None,
         *,
         shared: Collection[str] = (),
+        reports: Mapping[str, Sequence[Plan]] = NOTHING,
     ) -> None:
         """Maintain the views `names` of `catalog` from the next step on.
 
         `before` gives a table's rows before that step; `gate` the filter of a view with LATENESS. `ask` has Spark read
         the program, which it has not yet: it is asked where something is not proven. Views that are `shared`, which
-        circuits before maintain, are read as what these make of them; `before` has their rows too.
+        circuits before maintain, are read as what these make of them; `before` has their rows too. `reports` are the
+        rows that a view does not take.
         """
         self._gate = gate or self._gate
         self._views.update((name, view) for name, view in catalog.views.items() if view.lateness)
@@ -112,7 +116,8 @@ class Engine(Surface):
         try:
             for part in (others, behind):
                 if part:  # one that reads `error_view` is made when the gates of the others are known
-                    self.installed.append(self._made(catalog, part, shared, behind=part is behind))
+                    late = {name: plans for name, plans in reports.items() if name.lower() in part}
+                    self.installed.append(self._made(catalog, part, shared, late, behind=part is behind))
             if ask is not None and any(item.needs_spark for item in self.installed[len(present) :]):
                 ask()
         except BaseException:
@@ -122,21 +127,35 @@ class Engine(Surface):
             raise
         self.workspace.release()
 
-    def _made(self, catalog: Catalog, views: Mapping[str, Plan], shared: Collection[str], *, behind: bool) -> Installed:
-        installed = self.circuit(catalog, views, shared, behind=behind)
+    def _made(
+        self,
+        catalog: Catalog,
+        views: Mapping[str, Plan],
+        shared: Collection[str],
+        reports: Mapping[str, Sequence[Plan]],
+        *,
+        behind: bool,
+    ) -> Installed:
+        installed = self.circuit(catalog, views, shared, reports, behind=behind)
         if self.store is not None:
             check_native(catalog, installed.circuit, installed.others)
         return installed
 
     def circuit(
-        self, catalog: Catalog, views: Mapping[str, Plan], shared: Collection[str] = (), *, behind: bool = False
+        self,
+        catalog: Catalog,
+        views: Mapping[str, Plan],
+        shared: Collection[str] = (),
+        reports: Mapping[str, Sequence[Plan]] = NOTHING,
+        *,
+        behind: bool = False,
     ) -> Installed:
         """A circuit for some plans, with its operators in their places; it is not at work."""
         store = self.process(catalog)
         spark = SparkTyping(self.workspace, catalog)
         typing = spark if store is None else ProvenTyping(catalog, spark)
         given = {*self.gates(), *shared} - views.keys()  # one that takes the place of another is made anew
-        circuit = narrowed(build_circuit(views, catalog, typing, given, bucketed=store is None))
+        circuit = narrowed(build_circuit(views, catalog, typing, given, bucketed=store is None, reports=reports))
         tables = {
             operator.relation: relation_schema(catalog, operator.relation)
             for operator in circuit.operators
@@ -246,14 +265,12 @@ class Engine(Surface):
         `among` limits this to some circuits: a view that replaces another is installed before the old one goes.
         """
         for installed in [item for item in self.installed if among is None or any(item is one for one in among)]:
-            outputs = {view: number for view, number in installed.circuit.outputs.items() if view != name.lower()}
-            needed = installed.circuit.needed(outputs.values())
-            operators = tuple(item for item in installed.circuit.operators if item.number in needed)
-            installed.circuit = Circuit(operators, outputs)
+            installed.circuit = installed.circuit.without(name.lower())
+            needed = {item.number for item in installed.circuit.operators}
             installed.runners = {number: item for number, item in installed.runners.items() if number in needed}
             for number in installed.native.keys() - needed:
                 self._part(installed.native.pop(number))
-            if not outputs:
+            if not installed.circuit.outputs:
                 self.installed.remove(installed)
         left = [runner for installed in self.installed for runner in installed.runners.values()]
         self._grown = [runner for runner in self._grown if any(runner is item for item in left)]

@@ -61,7 +61,7 @@ class StepWork:
             self.follow(item)
         for installed in self.ordered:
             self.evaluate(installed)
-            self.result.gather_late(installed)
+            self.result.gather_late(installed, self.progress_of(installed).deltas)
             self.result.complete(installed)
 
     def follow(self, item: Following) -> None:
@@ -87,9 +87,9 @@ class StepWork:
             if installed is place.installed:
                 self.evaluate(installed, installed.circuit.needed([place.number]))
                 return
-            if installed.has_cleaned or place.installed.reads & installed.circuit.outputs.keys():
+            if installed.reports_late or place.installed.reads & installed.circuit.outputs.keys():
                 self.evaluate(installed)
-                self.result.gather_late(installed)
+                self.result.gather_late(installed, self.progress_of(installed).deltas)
 
     def progress_of(self, installed: Installed) -> Progress:
         """The progress of one circuit."""

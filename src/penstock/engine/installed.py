@@ -77,9 +77,9 @@ class Installed:
         return frozenset(item.relation for item in self.circuit.operators if isinstance(item, Source))
 
     @property
-    def has_cleaned(self) -> bool:
-        """True if it has a view with LATENESS."""
-        return any(isinstance(operator, Cleaned) for operator in self.circuit.operators)
+    def reports_late(self) -> bool:
+        """True if it has a view with LATENESS, or one that judges rows."""
+        return bool(self.circuit.reports) or any(isinstance(operator, Cleaned) for operator in self.circuit.operators)
 
     def drop(self) -> None:
         """Give back what its operators in the process take; it is not used again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ _THREADS = 2
 class StepResult:
     """The changes of a step, until it is committed or discarded; views that did not change may be missing.
 
-    `late` has the rows that LATENESS of a view has dropped, as changes of `error_view`.
+    `late` has the rows that LATENESS of a view has dropped, or that a view has not taken, as changes of `error_view`.
     """
 
     engine: Engine
@@ -33,10 +33,16 @@ class StepResult:
     late: list[pa.Table] = field(default_factory=list)
     outputs: dict[str, InstalledOperator] = field(default_factory=dict)
 
-    def gather_late(self, installed: Installed) -> None:
-        """Take over what LATENESS of views in a circuit has dropped."""
+    def gather_late(self, installed: Installed, deltas: Mapping[int, Delta | None]) -> None:
+        """Take over what LATENESS of views in a circuit has dropped, and what its operators with `deltas` report."""
         runners = [item for item in installed.runners.values() if isinstance(item, CleanedRunner)]
         self.late += [item.late for item in runners if item.late is not None]
+        reported = self.engine.reported
+        for report in installed.circuit.reports:
+            delta = deltas.get(report.number)
+            if reported is not None and delta is not None and not delta.is_empty():
+                with self.engine.failing_at(InstalledOperator(installed, report.number)):
+                    self.late.append(reported(report.view, delta.arrow()))
 
     def complete(self, installed: Installed) -> None:
         """Have the views of a circuit that takes its place change by all of their answers."""

@@ -89,10 +89,14 @@ class Project(Plan):
 
 @dataclass(frozen=True)
 class Filter(Plan):
-    """The input rows for which the condition is TRUE. Linear."""
+    """The input rows for which the condition is TRUE. Linear.
+
+    One that `judges` leaves out rows that are late for what reads it; `error_view` has them.
+    """
 
     input: Plan
     condition: Scalar
+    judges: bool = field(default=False, compare=False, repr=False)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -269,10 +269,10 @@ def _flink_watermark(cursor: Cursor) -> tuple[str, Lateness, Span]:
     cursor.expect("WATERMARK", "FOR")
     name, span = cursor.name("a column")
     cursor.expect("AS")
-    start = cursor.index
+    start, drops = cursor.index, cursor.rules.watermarks_drop
     tree = cursor.expression()
     if isinstance(tree, exp.Column) and tree.name.lower() == name.lower():
-        return name, Lateness("INTERVAL '0' SECOND", span=cursor.since(start)), span
+        return name, Lateness("INTERVAL '0' SECOND", span=cursor.since(start), drops=drops), span
     delayed = isinstance(tree, exp.Sub) and isinstance(tree.this, exp.Column)
     if not delayed or tree.this.name.lower() != name.lower():
         raise ParseFailure(
@@ -284,4 +284,4 @@ def _flink_watermark(cursor: Cursor) -> tuple[str, Lateness, Span]:
                 hint=f"write WATERMARK FOR {name} AS {name} - INTERVAL '5' SECOND",
             ),
         )
-    return name, Lateness(spark_sql(tree.expression), span=cursor.since(start)), span
+    return name, Lateness(spark_sql(tree.expression), span=cursor.since(start), drops=drops), span

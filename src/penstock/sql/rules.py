@@ -31,7 +31,8 @@ class Rules:
     VARIANT, with `rounds_dates` DATE_TRUNC, FLOOR and CEIL of a DATE are a DATE. `json_at` replaces `x:a.b`, which
     is a part of a VARIANT in Spark. `forms` replaces what is no call, None what
     is in Spark's words. `namespaces` are names in front of a relation that say nothing, since there is one namespace.
-    `idle_settings` are the beginnings of names of settings that SET takes and that have no meaning here.
+    `idle_settings` are the beginnings of names of settings that SET takes and that have no meaning here. Without
+    `watermarks_drop` a WATERMARK drops no rows of its table.
     """
 
     name: str
@@ -57,3 +58,4 @@ class Rules:
     forms: Callable[[exp.Expression], exp.Expression | None] | None = None
     namespaces: tuple[str, ...] = ()
     idle_settings: tuple[str, ...] = ()
+    watermarks_drop: bool = True

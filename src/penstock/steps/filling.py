@@ -32,6 +32,7 @@ from penstock.backends.thresholds import (
 )
 from penstock.catalog.model import ERROR_VIEW, Catalog, Table
 from penstock.catalog.reserved import WEIGHT
+from penstock.circuit.reports import reports_of
 from penstock.emit.plain import PLAIN
 from penstock.emit.policies import emission_of
 from penstock.engine.installed import Installed
@@ -162,6 +163,8 @@ def _of_view(state: State, typed: Catalog, name: str) -> str | None:
         return "it stands for a statement"
     if view.recursive:
         return "it is recursive"
+    if view.plan is not None and reports_of(view.plan):
+        return "rows that are late for it are reported"
     if view.lateness or typed.passed_in(name) or emission_of(view, typed) is not PLAIN:
         return "what it shows goes by when rows come"
     if state.engine.process(typed) is None or not can_lie_in_process(view):

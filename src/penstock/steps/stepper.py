@@ -20,10 +20,12 @@ import pyarrow as pa
 from penstock.catalog.model import Catalog, Table, View
 from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import is_measured
+from penstock.circuit.reports import reports_of
 from penstock.emit.policies import emission_of
 from penstock.engine.engine import Engine
 from penstock.engine.placing import check_native_lines, check_native_tables
-from penstock.rewrite import rewrite_views
+from penstock.plan.nodes import Plan
+from penstock.rewrite import rewrite, rewrite_views
 from penstock.steps.announcing import (
     Keeper,
     Listener,
@@ -43,7 +45,7 @@ from penstock.steps.failures import translated
 from penstock.steps.filling import Filling, Wanted, filling, obstacles
 from penstock.steps.held import Held
 from penstock.steps.intake.fold import Intake
-from penstock.steps.intake.gates import view_gate
+from penstock.steps.intake.gates import late_rows, view_gate
 from penstock.steps.intake.memory import TableMemory
 from penstock.steps.interrupts import uninterrupted
 from penstock.steps.lines import LinesNow
@@ -85,6 +87,13 @@ class Installation:
     filled: Filling | None = None
 
 
+def _reports(view: View) -> tuple[Plan, ...]:
+    """The rows that a view does not take, since they are late for it; a view that shows another one reports none."""
+    if view.plan is None or (view.showing is not None and view.owner is not None):
+        return ()
+    return tuple(rewrite(plan) for plan in reports_of(view.plan))
+
+
 class Stepper:
     """A running pipeline: its views come and go by `install`, all else changes by `step`."""
 
@@ -99,6 +108,7 @@ class Stepper:
         self.stored = Stored(self._state)
         # For what the engine may forget, and whether it is to measure.
         engine.lines = LinesNow(lambda: lines_after(self._state))
+        engine.reported = late_rows
         engine.profiler.wanted = lambda: is_measured(self.catalog)
 
     # Questions
@@ -200,7 +210,8 @@ class Stepper:
         if added:
             gate = partial(view_gate, clock=state.step_clock, catalog=typed)
             shared = self._shared(wanted)
-            engine.install(rewrite_views(typed), added, self.stored, gate, wanted.ask, shared=shared)
+            late = {view.name: found for name in added if (found := _reports(view := typed.views[name.lower()]))}
+            engine.install(rewrite_views(typed), added, self.stored, gate, wanted.ask, shared=shared, reports=late)
         contents = {} if wanted.filled is None else wanted.filled.take_place()
         for name in reversed(wanted.removed):
             engine.remove(name, earlier)

@@ -31,6 +31,7 @@ from penstock.steps.manifest import Advances, promised
 from penstock.steps.rows.batch import DELETE, Batch, concatenated
 from penstock.steps.rows.refused import Refused
 from penstock.steps.rows.rejected import Rejections
+from penstock.steps.rows.row_lines import RowLines
 
 if TYPE_CHECKING:
     from penstock.backends.native.store import Store
@@ -104,7 +105,8 @@ class Tables:
         by_table: dict[str, list[Incoming]] = {}
         for batch in batches:
             by_table.setdefault(batch.table.name.lower(), []).append(batch)
-        judge = Judge(TableLateness(), clock, rejections, refused=refused or Refused(), step=step)
+        lines = RowLines({name: memory.lateness.lines() for name, memory in self._memories.items()})
+        judge = Judge(TableLateness(), clock, rejections, refused=refused or Refused(), step=step, lines=lines)
         found: list[Intake] = []
         for given in by_table.values():
             found += self._with_versions(given, judge, read)

@@ -12,7 +12,14 @@ from penstock.catalog.model import Table, View
 from penstock.errors import PenstockError
 from penstock.testing.cases import Case
 from penstock.testing.multisets import Content, Difference, Weighted, consolidate, difference
-from penstock.testing.oracle import Oracle, goes_by_types, matches_rows, reads_error_view, reads_versions
+from penstock.testing.oracle import (
+    Oracle,
+    goes_by_types,
+    judges_otherwise,
+    matches_rows,
+    reads_error_view,
+    reads_versions,
+)
 from penstock.testing.values import RELATIVE, folding
 
 if TYPE_CHECKING:
@@ -110,8 +117,23 @@ class Observed:
     def _matches(self) -> dict[str, Answer]:
         """The views for which Spark has no words: those over them are recomputed from what they are."""
         catalog = self._pipeline.catalog
-        views = [view for view in catalog.views.values() if matches_rows(view) or goes_by_types(view, catalog.dialect)]
+        views = [view for view in catalog.views.values() if self._is_taken(view)]
         return {view.name.lower(): self._pipeline.content(view.name) for view in views}
+
+    def _is_taken(self, view: View) -> bool:
+        catalog = self._pipeline.catalog
+        return matches_rows(view) or goes_by_types(view, catalog.dialect) or judges_otherwise(view, catalog)
+
+    def _not_as_planned(self) -> str | None:
+        """The first view in which rows are judged that the oracle cannot say, and that is not what its plan gives."""
+        catalog = self._pipeline.catalog
+        for view in catalog.views.values():
+            comparable = not view.lateness and not matches_rows(view) and shows_its_content(view)
+            if comparable and judges_otherwise(view, catalog):
+                found = self._pipeline.verify(view.name)
+                if not found:
+                    return f"{view.name}: {found.examples}"
+        return None
 
     def violation(self) -> str | None:
         """The first view that is not what the oracle says (A6), and how it differs."""
@@ -126,7 +148,7 @@ class Observed:
             found = self.difference(_folded(view, expected), _folded(view, actual))
             if found:
                 return f"{view.name}: {found.describe()}"
-        return None
+        return self._not_as_planned()
 
     def other_answer(self) -> str | None:
         """The first view whose text as a query has another answer than the view, and how it differs.

@@ -123,7 +123,9 @@ class MeasuredRows:
         """The rows with their operations, and with their positions where the table keeps them."""
         given = self.given
         frame = given if OPERATION in given.columns else given.selectExpr("*", f"'+' AS {OPERATION}")
-        return _positioned(frame, self.arrival) if POSITION in given.columns else frame
+        frame = _positioned(frame, self.arrival) if POSITION in given.columns else frame
+        kept = {name: text for name, text in self.arrival.kept.items() if name in given.columns}
+        return frame.selectExpr(*(_kept(name, kept) for name in frame.columns)) if kept else frame
 
     @cached_property
     def _names(self) -> list[str]:
@@ -186,6 +188,11 @@ def _selection(table: Table, columns: Sequence[str], default: Callable[[Column],
         else:
             chosen.append(f"CAST({quoted(found)} AS {plain_type(column.type)}) AS {quoted(column.name)}")
     return chosen + [name for name in (OPERATION, SEQUENCE) if name in given]
+
+
+def _kept(name: str, kept: Mapping[str, str]) -> str:
+    """A column, or what all rows of the step have in it."""
+    return f"{kept[name]} AS {quoted(name)}" if name in kept else quoted(name)
 
 
 def _with_computed(table: Table, given: Sequence[str]) -> list[str]:

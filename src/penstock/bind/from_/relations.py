@@ -26,7 +26,7 @@ from penstock.bind.scope import Relation, Scope
 from penstock.bind.taking_in import taking_in_view
 from penstock.bind.time_windows.tables import bind_window_table
 from penstock.catalog.model import View
-from penstock.catalog.reserved import HIDDEN
+from penstock.catalog.reserved import HIDDEN, keeps_waterlines
 from penstock.plan.nodes import Join, JoinKind, Plan, Project
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported
@@ -175,10 +175,17 @@ def _named(tree: exp.Table, level: Level) -> Relation:
         tree.meta[SINCE] = taking_in.start.after
     alias = tree.args.get("alias")
     renamed = alias is not None and bool(alias.args.get("columns"))
-    bound = rows_of(found, tree, hidden=not renamed)
+    bound = rows_of(found, tree, hidden=not renamed, kept=not renamed and _asks_for_waterlines(level))
     if taking_in is not None:
         bound = replace(bound, plan=taking_in.recent(bound.plan, found))
     return aliased(bound, tree, level, name)
+
+
+def _asks_for_waterlines(level: Level) -> bool:
+    """True for a query that names a column by which rows keep waterlines, as who verifies a view's content does."""
+    return level.select is not None and any(
+        keeps_waterlines(item.name) for part in level.select.expressions for item in part.find_all(exp.Column)
+    )
 
 
 def _telling(found: View, level: Level) -> BoundQuery | None:

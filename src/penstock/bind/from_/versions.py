@@ -18,6 +18,7 @@ from penstock.bind.from_.histories import History, history_of
 from penstock.bind.from_.join_kind import kind_of
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
 from penstock.bind.join_keys import columns_read, join_on
+from penstock.bind.judging import rows_not_before
 from penstock.bind.level import Level
 from penstock.bind.marks import OUTER, SUBQUERY, has_mark
 from penstock.bind.relation import aliased, free_prefix
@@ -102,6 +103,7 @@ def as_of_each_row(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Re
     level.scope = scope
     time = time_of(tree, level)
     _check_event_time(left, time, tree, level)
+    left = rows_not_before(left, time, level)
     history = _history(tree, level, join=True)
     alias = str(tree.alias) or str(tree.name)
     prefix = free_prefix(alias, level.fields)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
+from penstock.bind.judging import rows_not_before
 from penstock.bind.level import Level
 from penstock.bind.matching.conditions import condition_of
 from penstock.bind.matching.looking import Computed, Leaf, Looking
@@ -99,8 +100,10 @@ class _Clause:
         return self.inner.scalar(self.first).type == "timestamp" and not directions(self.order[0])[0]
 
     def with_time(self, plan: Plan) -> Plan:
-        """The rows that have a first value of ORDER BY and, for a standing query, are not late."""
+        """The rows that have a first value of ORDER BY and are not late."""
         taking_in = self.inner.context.taking_in
+        if self.ascends:
+            plan = rows_not_before(plan, self.first, self.inner)
         if taking_in is not None and self.ascends:
             plan = taking_in.gated(plan, self.first, Windows(None))
         return with_time(plan, self.first)

@@ -7,6 +7,7 @@
 | `compile` | a whole program: its statements in order, the declarations among them in the catalogue |
 | `computed` | computed columns of tables |
 | `create_function` | CREATE FUNCTION |
+| `watermarks` | tables of dialect flink, whose rows keep how far time had got when they came |
 | `create_table` | CREATE TABLE: its key, its defaults, the keys of other tables that it names |
 | `declare` | DDL and SET: each statement checked against the catalogue and added to it |
 | `declared_later` | a name that is used before its declaration: whether it is declared further down, or in a circle |

@@ -100,7 +100,7 @@ def _with_watermark(table: Table, item: ComputedColumn, lateness: Lateness) -> T
     length = _length(bound) if isinstance(bound, exp.Interval) else None
     if of is None or of.lateness is not None or length is None or length.months:
         return _with_value_kept(table, item, lateness)
-    bounded = replace(of, lateness=Lateness(str(length.micros // unit), span=lateness.span))
+    bounded = replace(of, lateness=replace(lateness, bound=str(length.micros // unit)))
     return replace(table, columns=tuple(bounded if one is of else one for one in table.columns))
 
 

@@ -12,6 +12,7 @@ from penstock.bind.level import Level
 from penstock.bind.program.computed import with_computed
 from penstock.bind.program.existing import refuse_dependants, refuse_existing
 from penstock.bind.program.views import refuse_reserved
+from penstock.bind.program.watermarks import with_waterlines
 from penstock.catalog.model import Catalog, Column, ComputedColumn, Table
 from penstock.catalog.types import lacks_equality
 from penstock.errors import Span
@@ -38,7 +39,7 @@ def declare_table(catalog: Catalog, statement: CreateTable) -> Catalog:
     _check_key(table)
     _check_foreign_keys(catalog, table)
     columns = tuple(item if item.default is None else with_default(catalog, item) for item in table.columns)
-    return catalog.with_table(with_computed(replace(table, columns=columns), catalog))
+    return catalog.with_table(with_waterlines(with_computed(replace(table, columns=columns), catalog), catalog))
 
 
 def refuse_cases(table: Table) -> None:

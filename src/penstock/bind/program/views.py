@@ -14,7 +14,7 @@ from penstock.bind.program.dml import table_of
 from penstock.bind.program.queries import bind_named
 from penstock.bind.taking_in import taking_in_view
 from penstock.catalog.model import INTO, PASSED, Catalog, Column, View
-from penstock.catalog.reserved import COMPUTED, RESERVED, VERSIONS
+from penstock.catalog.reserved import COMPUTED, RESERVED, VERSIONS, WATERLINE
 from penstock.errors import Span
 from penstock.plan.nodes import Arrived, Fixpoint, Plan, Project
 from penstock.plan.refinement import is_refined
@@ -24,7 +24,10 @@ from penstock.sql.parse import parse_query
 from penstock.sql.points import refuse_point
 from penstock.sql.statements import CreateView
 
-_COMPUTED = "tables keep by it the value of a computed column"
+_BEGINNINGS = {
+    COMPUTED: "tables keep by it the value of a computed column",
+    WATERLINE: "rows keep by it how far time had got when they came",
+}
 
 
 def views_of(catalog: Catalog, statement: CreateView) -> tuple[View, ...]:
@@ -164,7 +167,8 @@ def _refuse_equal(names: tuple[str, ...], statement: CreateView) -> None:
 def refuse_reserved(columns: Iterable[tuple[str, Span | None]]) -> None:
     """Raise SqlError for a column, given with its place, whose name stands for something beside the row."""
     for name, place in columns:
-        reason = _COMPUTED if name.lower().startswith(COMPUTED) else RESERVED.get(name.lower())
+        lower = name.lower()
+        reason = next((why for start, why in _BEGINNINGS.items() if lower.startswith(start)), RESERVED.get(lower))
         if reason is not None:
             message = f"a column cannot be named {name}: {reason}"
             raise wrong(code="RESERVED_NAME", message=message, place=place, hint="give it a name without __")

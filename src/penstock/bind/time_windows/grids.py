@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from sqlglot import exp
 
@@ -35,10 +36,17 @@ class _Rule(Enum):
 
 @dataclass(frozen=True)
 class Exploded:
-    """The windows of a row as an array of times, and the ends of one as expressions over an element of it."""
+    """The windows of a row as an array of times, and the ends of one as expressions over an element of it.
+
+    `last` is the last element, and `first` the first one where that is a moment. Of all windows those that end behind a
+    time have elements from the `first` of that time on, and rows from `earliest` on are in some of them.
+    """
 
     array: exp.Expression
     ends: Callable[[exp.Expression], Ends]
+    last: exp.Expression
+    first: exp.Expression | None = None
+    earliest: exp.Expression | None = None
 
 
 @dataclass(frozen=True)
@@ -71,17 +79,20 @@ class Grid:
             raise wrong(code="NOT_AN_INTERVAL", message=message, place=place)
         rule = self._rule(slide.micros, place, size.micros)
         last = self._floor(rule, time, slide.micros)
+        element = call("timestamp_micros", last.copy())
+        open_from = call("timestamp_micros", self._first_start(time, slide, size)) if rule is _Rule.ELAPSED else None
         if rule is _Rule.ELAPSED and size.micros % slide.micros:
             starts = call("sequence", self._first_start(time, slide, size), last, long(slide.micros))
             variable = exp.Identifier(this="start", quoted=False)
-            return Exploded(_as_times(starts, variable), lambda start: self._ends(rule, start, size))
+            ends = partial(self._ends, rule, size=size)
+            return Exploded(_as_times(starts, variable), ends, element, open_from, open_from)
         count = -(-size.micros // slide.micros)
         first = exp.Sub(this=last.copy(), expression=long((count - 1) * slide.micros))
         starts = call("sequence", first, last, long(slide.micros))
         variable = exp.Identifier(this="start", quoted=False)
         inside = exp.GT(this=exp.Add(this=variable, expression=long(size.micros)), expression=self._read(rule, time))
         kept = call("filter", starts, exp.Lambda(this=inside, expressions=[variable.copy()]))
-        return Exploded(_as_times(kept, variable), lambda start: self._ends(rule, start, size))
+        return Exploded(_as_times(kept, variable), partial(self._ends, rule, size=size), element, open_from, open_from)
 
     def _first_start(self, time: exp.Expression, slide: Duration, size: Duration) -> exp.Expression:
         """The first start of a window that ends behind a time: the next slide after that time less a window's size."""
@@ -105,7 +116,9 @@ class Grid:
         last = exp.Add(this=start.copy(), expression=long(size.micros))
         variable = exp.Identifier(this="ending", quoted=False)
         ends = _as_times(call("sequence", first, last, long(step.micros)), variable)
-        return Exploded(ends, lambda end: (self._moment(rule, start), self._instant(rule, end)))
+        element, begin = call("timestamp_micros", last.copy()), self._moment(rule, start)
+        least = None if rule is _Rule.LOCAL else call("timestamp_micros", first.copy())
+        return Exploded(ends, lambda end: (begin.copy(), self._instant(rule, end)), element, least, begin)
 
     def _rule(self, step: int, place: exp.Expression, *others: int) -> _Rule:
         """The rule by which windows that begin every `step` follow the clock."""

@@ -7,18 +7,22 @@ its groups.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental
 from penstock.bind.domain import NeedDomain
 from penstock.bind.group_window import GroupWindow
+from penstock.bind.judging import judging, rows_not_before
 from penstock.bind.level import Level
 from penstock.bind.marks import SUBQUERY, has_mark
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.taking_in import TakingIn, Windows
 from penstock.bind.time_windows.grids import Exploded, Grid
+from penstock.bind.time_windows.open_windows import open_windows, timely_in, timely_in_some
 from penstock.bind.time_windows.sessions import fixed_gap, with_sessions
 from penstock.bind.time_windows.times import grid_of, refuse_gaps, refuse_own_months, window_time, windows_of, with_time
 from penstock.plan.nodes import AsofJoin, Field, Filter, Generate, Join, Plan
@@ -54,6 +58,8 @@ def on_time_for_windows(select: exp.Select, plan: Plan, level: Level) -> Plan:
         name = call_name(node) or ""
         if name in FORMS:
             time, lengths, grid = _arguments(name, node, level)
+            if judging(plan, time, level) is not None:
+                continue  # they are judged where the windows are
             refuse_own_months(name.upper(), lengths, node, keeps=taking_in.keeps_waterline(plan, time))
             plan = _on_time(plan, time, windows_of(name, lengths, grid), taking_in)
     return plan
@@ -102,19 +108,40 @@ def _with_window(name: str, node: exp.Anonymous, select: exp.Select, plan: Plan,
         keys = other_keys(select, plan, level)
         touching = name == "session_window"
         mark = str(len(level.group_windows))
+        plan = rows_not_before(plan, time, level)
         plan, start, end = with_sessions(plan, time, keys, lengths[0], mark, touching=touching)
         level.remember_fields(plan)
     elif name in ("hop", "window"):
         refuse_gaps(name, lengths, node)
-        windows = grid.hopping(time, lengths[0], lengths[1], node)
-        start, end = windows.ends(hop_column(windows, level))
+        hopping = partial(grid.hopping, slide=lengths[0], size=lengths[1], place=node)
+        plan, element = _in_open_windows(plan, time, hopping, level)
+        start, end = hopping(time).ends(element)
     else:
-        plan = with_time(plan, time)
-        start, end = grid.tumbling(time, lengths[0], node)
+        tumbling = partial(grid.tumbling, size=lengths[0], place=node)
+        plan, found = with_time(plan, time), judging(plan, time, level)
+        if found is not None:
+            plan = timely_in(replace(found, plan=with_time(found.plan, time)), time, tumbling).rows()
+        start, end = tumbling(time)
     level.group_windows.append(GroupWindow(name, _texts(name, node, level), start, end))
     if name in OF_SPARK:
         level.aliases.setdefault(name, struct_of(start, end))
     return plan
+
+
+def _in_open_windows(
+    plan: Plan, time: exp.Expression, windows: Callable[[exp.Expression], Exploded], level: Level
+) -> tuple[Plan, exp.Expression]:
+    """The rows, and the element of each of their windows; those that judge them go beside them at once."""
+    found = judging(plan, time, level)
+    if found is None:
+        return plan, hop_column(windows(time), level)
+    item = Field(f"__judged{len(level.group_windows)}", "timestamp", nullable=False)
+    found = timely_in_some(replace(found, plan=with_time(found.plan, time)), time, windows)
+    generator = scalar_of(call("explode", windows(time).array), fields_of(found.plan))
+    beside = Generate(found.plan, generator, (item,))
+    level.fields[item.name] = item
+    element = column_tree(item.name)
+    return open_windows(replace(found, plan=beside), element, windows).rows(), element
 
 
 def _arguments(name: str, node: exp.Anonymous, level: Level) -> tuple[exp.Expression, list[Duration], Grid]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
+from penstock.bind.judging import rows_not_before
 from penstock.bind.level import Level
 from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
@@ -41,6 +42,7 @@ def bind_session_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     inner.remember_fields(plan)
     time = time_of_rows(given.time, given.relation, tree, inner)
     keys = [inner.bind(item) for item in given.keys]
+    plan = rows_not_before(plan, time, inner)
     if level.context.taking_in is not None:
         plan = level.context.taking_in.gated(plan, time, Windows(given.limits.idle.micros))
     plan, start, end = with_sessions(plan, time, keys, given.limits.idle)

@@ -6,18 +6,21 @@ clock of the pipeline's time zone, or of the one that the last argument names; `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
+from penstock.bind.judging import Judging, judging
 from penstock.bind.level import Level
 from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Scope, Visible
 from penstock.bind.time_windows.grids import Ends, Exploded, Grid
+from penstock.bind.time_windows.open_windows import open_windows, timely_in, timely_in_some
 from penstock.bind.time_windows.sessions import bind_session_table
 from penstock.bind.time_windows.times import (
     END,
@@ -65,10 +68,14 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     inner.remember_fields(plan)
     time = time_of_rows(given.time, given.relation, tree, inner)
     grid = grid_of(given.offset, given.zone, inner)
-    if taking_in is not None:
-        refuse_own_months(tree.name, given.lengths, tree, keeps=taking_in.keeps_waterline(plan, time))
-        plan = taking_in.gated(plan, time, windows_of(tree.name, given.lengths, grid))
-    plan, (start, end) = _windowed(plan, tree, time, given.lengths, grid)
+    found = judging(plan, time, inner)
+    if found is not None:
+        plan, (start, end) = _judged(found, tree, time, given.lengths, grid)
+    else:
+        if taking_in is not None:
+            refuse_own_months(tree.name, given.lengths, tree, keeps=taking_in.keeps_waterline(plan, time))
+            plan = taking_in.gated(plan, time, windows_of(tree.name, given.lengths, grid))
+        plan, (start, end) = _windowed(plan, tree, time, given.lengths, grid)
     visible = _handed_on(tree, inner.scope)
     fields = fields_of(plan)
     items: list[tuple[str, Scalar]] = [(item.name, scalar_of(item.tree, fields)) for item in visible]
@@ -109,6 +116,27 @@ def _windowed(
     if tree.name == "HOP":
         return _exploded(plan, grid.hopping(time, lengths[0], lengths[1], tree), "__hop")
     return _exploded(plan, grid.cumulating(time, lengths[0], lengths[1], tree), "__cumulate")
+
+
+def _judged(
+    found: Judging, tree: TableFunction, time: exp.Expression, lengths: list[Duration], grid: Grid
+) -> tuple[Plan, Ends]:
+    """The same of rows that came before a window of theirs had ended, in the windows that had not."""
+    found = replace(found, plan=with_time(found.plan, time))
+    if tree.name == "TUMBLE":
+        tumbling = partial(grid.tumbling, size=lengths[0], place=tree)
+        return timely_in(found, time, tumbling).plan, tumbling(time)
+    refuse_gaps(tree.name, lengths, tree)
+    first, second = lengths
+    windows: Callable[[exp.Expression], Exploded] = (
+        partial(grid.hopping, slide=first, size=second, place=tree)
+        if tree.name == "HOP"
+        else partial(grid.cumulating, step=first, size=second, place=tree)
+    )
+    name = "__hop" if tree.name == "HOP" else "__cumulate"
+    found = timely_in_some(found, time, windows)
+    plan, ends = _exploded(found.plan, windows(time), name)
+    return open_windows(replace(found, plan=plan), column_tree(name), windows).plan, ends
 
 
 def _exploded(plan: Plan, windows: Exploded, name: str) -> tuple[Plan, Ends]:

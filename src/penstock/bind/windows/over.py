@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
+from penstock.bind.judging import rows_not_before
 from penstock.bind.level import Level
 from penstock.bind.row_order.whole_row import Row
 from penstock.bind.scalars import fields_of, scalar_of
@@ -14,7 +15,9 @@ from penstock.bind.windows.tied_rows import determined_call, needs_rank, over_ra
 from penstock.plan.nodes import Plan, Window
 from penstock.plan.scalar import column_tree
 from penstock.sql.text import spark_sql
-from penstock.sql.trees import call, replace_nodes, window_calls
+from penstock.sql.trees import call, call_name, core_of, replace_nodes, window_calls
+
+_RANKS = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
 
 
 def windowed(plan: Plan, trees: list[exp.Expression], row: Row, level: Level) -> tuple[Plan, list[exp.Expression]]:
@@ -28,6 +31,8 @@ def windowed(plan: Plan, trees: list[exp.Expression], row: Row, level: Level) ->
             calls.setdefault(spark_sql(node), node)  # type: ignore[arg-type]
     if not calls:
         return plan, trees
+    for time in _times(calls.values()):
+        plan = rows_not_before(plan, time, level)
     names = {text: f"__w{index}" for index, text in enumerate(calls)}
     partitioned = {text: _over_domain(settled_frame(node), level) for text, node in calls.items()}
     plan, ranks = _with_ranks(plan, list(partitioned.values()))
@@ -40,6 +45,17 @@ def windowed(plan: Plan, trees: list[exp.Expression], row: Row, level: Level) ->
         plan = _node(plan, group)
     level.remember_fields(plan)
     return plan, [_replaced(tree, names) for tree in trees]
+
+
+def _times(calls: Iterable[exp.Window]) -> list[exp.Expression]:
+    """The values by which rows go up in calls that may judge them; what ranks rows takes them whenever they come."""
+    found: dict[str, exp.Expression] = {}
+    for node in calls:
+        order = node.args.get("order")
+        first = None if order is None else order.expressions[0]
+        if first is not None and not first.args.get("desc") and call_name(core_of(node.this)) not in _RANKS:
+            found.setdefault(spark_sql(first.this), first.this)
+    return list(found.values())
 
 
 def _partition(node: exp.Window) -> str:

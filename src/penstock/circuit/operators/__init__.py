@@ -33,7 +33,7 @@ from penstock.circuit.operators.additive import Additive
 from penstock.circuit.operators.arrived import Arrived
 from penstock.circuit.operators.arriving import Arriving
 from penstock.circuit.operators.bilinear import Bilinear
-from penstock.circuit.operators.circuit import Circuit, leaf
+from penstock.circuit.operators.circuit import Circuit, Report, leaf
 from penstock.circuit.operators.cleaned import Cleaned
 from penstock.circuit.operators.clocked import Clocked
 from penstock.circuit.operators.constant import Constant
@@ -68,6 +68,7 @@ __all__ = [
     "Operator",
     "Ranked",
     "Recomputed",
+    "Report",
     "Rounds",
     "Sessions",
     "Source",

@@ -13,11 +13,20 @@ from penstock.plan.nodes import Field, Plan, Scan
 
 
 @dataclass(frozen=True)
+class Report:
+    """An operator whose changes are rows that a view has not taken, since they were late for it."""
+
+    view: str
+    number: int
+
+
+@dataclass(frozen=True)
 class Circuit:
     """Operators, each after its inputs; `outputs` maps a view's lower-case name to its operator."""
 
     operators: tuple[Operator, ...]
     outputs: Mapping[str, int]
+    reports: tuple[Report, ...] = ()
 
     @cached_property
     def readers(self) -> Mapping[int, tuple[str, ...]]:
@@ -25,6 +34,8 @@ class Circuit:
         found: dict[int, dict[str, None]] = {operator.number: {} for operator in self.operators}
         for view, number in self.outputs.items():
             found[number][view] = None
+        for report in self.reports:
+            found[report.number][report.view.lower()] = None
         for operator in reversed(self.operators):
             for number in operator.inputs:
                 found[number] |= found[operator.number]
@@ -61,6 +72,13 @@ class Circuit:
                 waiting += self.operators[number].inputs
         return found
 
+    def without(self, view: str) -> Circuit:
+        """The circuit without a view, by its lower-case name, and without the operators that only it needs."""
+        outputs = {name: number for name, number in self.outputs.items() if name != view}
+        reports = tuple(report for report in self.reports if report.view.lower() != view)
+        needed = self.needed([*outputs.values(), *(report.number for report in reports)])
+        return Circuit(tuple(item for item in self.operators if item.number in needed), outputs, reports)
+
     def needed(self, roots: Iterable[int]) -> set[int]:
         """The operators of those numbers, and all that they read."""
         inputs = {operator.number: operator.inputs for operator in self.operators}
@@ -79,7 +97,7 @@ class Circuit:
         for operator in self.operators:
             for number in operator.inputs:
                 counts[number] += 1
-        for number in self.outputs.values():
+        for number in (*self.outputs.values(), *(report.number for report in self.reports)):
             counts[number] += 1
         return counts
 

@@ -16,6 +16,7 @@ RULES = Rules(
     bracket_constructors=True,
     counts_from_one=True,
     spreads_rows=True,
+    watermarks_drop=False,
     namespaces=("default_catalog", "default_database"),
     forms=in_other_forms,
     idle_settings=(

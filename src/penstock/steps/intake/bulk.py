@@ -115,7 +115,8 @@ class GivenBatch:
     def measured(self, judge: Judge, read: frozenset[str] | None = None) -> MeasuredRows:
         """The checked rows evaluated: all of it, or the columns that are read and the rows that are set aside."""
         wanted = None if read is None else ColumnsRead(read, self._cast_unread(read))
-        arrival = Arrival(first_position(judge.step), first_position(1))
+        kept = judge.lines.literals(self.table)
+        arrival = Arrival(first_position(judge.step), first_position(1), kept)
         return self.checked.measured(self.table, judge.lateness.judging(judge.clock), arrival, wanted)
 
     def _cast_unread(self, read: frozenset[str]) -> list[str]:

@@ -28,11 +28,21 @@ from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable, comparable_value
 from penstock.steps.intake.refusing import without_refused, without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
-from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, refuse_deletion, refuse_update, reject_row
+from penstock.steps.rows.batch import (
+    DELETE,
+    INSERT,
+    NO_LINES,
+    UPDATE,
+    Batch,
+    refuse_deletion,
+    refuse_update,
+    reject_row,
+)
 from penstock.steps.rows.computing import completed
 from penstock.steps.rows.identity import identity_of, unordered
 from penstock.steps.rows.refused import Refused, gone, set_aside
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
+from penstock.steps.rows.row_lines import RowLines
 
 if TYPE_CHECKING:
     from penstock.backends.api import Delta
@@ -68,7 +78,7 @@ class Judge:
     """Judges a step's rows: by lateness and held rows of the steps before, by the clock, by what views refuse.
 
     The rejected go here. `step` is the step's number, by which rows have their place in the order of arrival. `terms`
-    are those of columns that are computed when a row comes.
+    are those of columns that are computed when a row comes, `lines` the waterlines that rows keep.
     """
 
     lateness: TableLateness
@@ -78,10 +88,11 @@ class Judge:
     refused: Refused = field(default_factory=Refused)
     step: int = 0
     terms: Terms | None = None
+    lines: RowLines = NO_LINES
 
     def stamped(self, batch: Batch) -> Batch:
         """The batch with the time and the order in which its rows have arrived, and what is computed of them."""
-        found = batch.stamped(self.clock, self.step)
+        found = batch.stamped(self.clock, self.step, self.lines)
         return found if self.terms is None else completed(found, self.terms, self.rejections)
 
 
@@ -160,7 +171,7 @@ def impossible(item: LateColumn, values: pa.ChunkedArray, clock: datetime) -> It
 def _without_late(batch: Batch, judge: Judge) -> Batch:
     late: Any = None
     for item in judge.lateness.columns:
-        limit = judge.lateness.waterline(item).at
+        limit = item.limit(judge.lateness.waterline(item))
         if limit is not None:
             found = below(batch.rows.column(item.place), limit)
             late = found if late is None else pc.or_(late, found)

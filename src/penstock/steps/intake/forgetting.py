@@ -10,7 +10,8 @@ from penstock.steps.intake.lateness import TableLateness, comparable_value
 def forgets(table: Table) -> bool:
     """True if keys of the table are dropped: nobody asks for its content, and time tells the keys that are over."""
     key = {name.lower() for name in table.key}
-    late = any(column.lateness is not None and column.name.lower() in key for column in table.columns)
+    bounded = {column.name.lower() for column in table.columns if column.lateness is not None and column.lateness.drops}
+    late = bool(bounded & key)
     return late and table.history.lower() == "none"
 
 

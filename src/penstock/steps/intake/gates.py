@@ -81,7 +81,7 @@ class ViewGate:
                 yield message, mask
 
     def _late(self, item: LateColumn, rows: pa.Table) -> Iterator[pa.ChunkedArray]:
-        limit = self.lateness.waterline(item).at
+        limit = item.limit(self.lateness.waterline(item))
         mask = None if limit is None else below(rows.column(item.place), limit)
         if mask is not None and pc.any(mask).as_py():
             yield mask
@@ -146,6 +146,16 @@ def view_gate(view: View, clock: Callable[[], datetime], catalog: Catalog) -> Ga
 def view_lateness(view: View) -> TableLateness:
     """The LATENESS columns of a view; of one whose type is not known yet nothing is checked."""
     return TableLateness(tuple(late_column(view.name, column, place) for place, column in late_view_columns(view)))
+
+
+def late_rows(view: str, rows: pa.Table) -> pa.Table:
+    """Weighted rows that a view has not taken, since they were late for it, as a change of `error_view`."""
+    rejections = Rejections()
+    for *row, weight in python_rows(rows):
+        text = row_json(dict(zip(rows.column_names, row, strict=False)))
+        for _ in range(weight):
+            rejections.add(view, LATE, text)
+    return rejections.change()
 
 
 def error_rows(tables: list[pa.Table]) -> list[tuple[Any, ...]]:

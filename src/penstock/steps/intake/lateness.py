@@ -57,9 +57,19 @@ class LateColumn:
     rows: int | None
     ahead: Bound | None
 
+    @property
+    def drops(self) -> bool:
+        """True if late rows are dropped at the table, and not judged by who reads them."""
+        return self.column.lateness is None or self.column.lateness.drops
+
+    def limit(self, waterline: Waterline) -> Any:
+        """The value below which rows are late; None if none are."""
+        return waterline.at if self.drops else None
+
     def is_late(self, value: Any, waterline: Waterline) -> bool:
         """True if a row with this (comparable) value is late."""
-        return value is not None and waterline.at is not None and value < waterline.at
+        limit = self.limit(waterline)
+        return value is not None and limit is not None and value < limit
 
     def is_future(self, value: Any, clock: datetime) -> bool:
         """True if the value is further ahead of the clock than AHEAD allows."""
@@ -107,10 +117,14 @@ class TableLateness:
         """The waterline of one column."""
         return self.waterlines.get(item.column.name.lower(), NONE_YET)
 
+    def lines(self) -> dict[str, tuple[Any, str]]:
+        """The waterline of each column, by its lower-case name, and the column's type."""
+        return {item.column.name.lower(): (self.waterline(item).at, item.column.type) for item in self.columns}
+
     @property
     def limits(self) -> list[tuple[int, Any]]:
-        """The waterline of each column by its place; None where nothing has been seen yet."""
-        return [(item.place, self.waterline(item).at) for item in self.columns]
+        """The value below which rows are late in each column, by its place; None where none are."""
+        return [(item.place, item.limit(self.waterline(item))) for item in self.columns]
 
     def judging(self, clock: datetime) -> Judging:
         """The columns as a backend judges rows by them, when the clock stands so."""
@@ -119,7 +133,7 @@ class TableLateness:
                 item.column.name,
                 item.column.type,
                 item.place,
-                self.waterline(item).at,
+                item.limit(self.waterline(item)),
                 None if item.ahead is None else item.ahead.above(clock),
             )
             for item in self.columns

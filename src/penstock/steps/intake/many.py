@@ -196,7 +196,7 @@ def _folded(
 
 def _below_line(rows: pa.Table, lateness: TableLateness) -> pa.ChunkedArray:
     """The rows that are below some waterline."""
-    limits = [(item.place, lateness.waterline(item).at) for item in lateness.columns]
+    limits = lateness.limits
     none = pa.chunked_array([pa.repeat(pa.scalar(value=False), rows.num_rows)])
     return reduce(pc.or_, [below(rows.column(place), limit) for place, limit in limits if limit is not None], none)
 

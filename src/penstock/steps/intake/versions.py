@@ -121,7 +121,7 @@ def _timely(batch: Batch, item: LateColumn, judge: Judge, content: TableMemory) 
     times = batch.rows.column(item.column.name)
     late = below(times, limit)
     own = next(found for found in content.lateness.columns if found.column.name == item.column.name)
-    told = content.lateness.waterline(own).at
+    told = own.limit(content.lateness.waterline(own))
     for index in _indices(late):
         if told is None or not pc.fill_null(below(times.slice(index, 1), told), False)[0].as_py():  # noqa: FBT003
             judge.rejections.add(batch.table.name, LATE_VERSION, batch.json(index))

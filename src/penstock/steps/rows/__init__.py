@@ -11,6 +11,7 @@
 | `new_columns` | what rows have beyond the columns of their table, and in which types |
 | `identity` | when rows are the same |
 | `refused` | rows that a step goes without because a view raises for them |
+| `row_lines` | the waterlines that rows keep, for readers that judge them |
 | `rejected` | rows that did not make it into their table |
 | `values` | checks of single values against declared types |
 """

@@ -33,11 +33,13 @@ from penstock.steps.rows.new_columns import (
 )
 from penstock.steps.rows.partitioned import Partitioned, joined
 from penstock.steps.rows.rejected import BAD_ROW, Rejections, row_json
+from penstock.steps.rows.row_lines import RowLines
 from penstock.steps.rows.values import STRICT, BadValue, Convert, Json, Leniency, converter, is_missing, shown
 
 INSERT, DELETE, UPDATE = "+", "-", "~"
 OPERATIONS = (INSERT, DELETE, UPDATE)
 Place = Callable[[int], str]
+NO_LINES = RowLines()
 
 
 def row_number(index: int) -> str:
@@ -91,14 +93,17 @@ class Batch:
         rows = self.rows.select([column.name for column in columns]).slice(index, 1)
         return dict(zip((column.name for column in columns), python_rows(rows)[0], strict=True))
 
-    def stamped(self, clock: datetime, step: int = 0) -> Batch:
+    def stamped(self, clock: datetime, step: int = 0, lines: RowLines = NO_LINES) -> Batch:
         """The batch with what a step gives to an inserted row that leaves an `optional` column open.
 
-        That is the step's clock, and the row's position among all that have arrived.
+        That is the step's clock, the row's position among all that have arrived, and the waterlines before the step.
         """
         rows = self.rows
         for at, column in enumerate(self.table.columns):
-            if column.optional and column.computed is None and rows.column(at).null_count:
+            if column.keeps_waterlines:
+                kept = pa.repeat(lines.scalar(self.table, column), len(self))
+                rows = rows.set_column(at, rows.field(at), kept)
+            elif column.optional and column.computed is None and rows.column(at).null_count:
                 inserted = pa.array([self.operation(index) == INSERT for index in range(len(self))])
                 given = self._positions(step) if column.name == POSITION else clock_in(clock, column)
                 filled = pc.if_else(inserted, given, None)

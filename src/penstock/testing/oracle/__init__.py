@@ -8,6 +8,7 @@
 | `versions` | FOR SYSTEM_TIME AS OF |
 | `time_windows` | TUMBLE, HOP, CUMULATE and SESSION |
 | `limited_sessions` | sessions with a longest length, or with conditions that begin and end them |
+| `judged` | rows that came in time for a window |
 | `quantified` | comparisons with ANY or ALL of a query, and set operations BY NAME |
 | `group_frames` | frames in GROUPS |
 | `row_order` | functions whose answer depends on the order of rows |
@@ -18,8 +19,9 @@
 | `clock` | the current time as the step's clock |
 """
 
+from penstock.testing.oracle.judged import judges_otherwise
 from penstock.testing.oracle.recompute import Oracle, matches_rows, reads_error_view
 from penstock.testing.oracle.typed import goes_by_types
 from penstock.testing.oracle.versions import reads_versions
 
-__all__ = ["Oracle", "goes_by_types", "matches_rows", "reads_error_view", "reads_versions"]
+__all__ = ["Oracle", "goes_by_types", "judges_otherwise", "matches_rows", "reads_error_view", "reads_versions"]

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from penstock.backends.spark.fetched import fetched_rows
 from penstock.catalog.model import Catalog, Function, Table, View
-from penstock.catalog.reserved import ARRIVED, ENDED, HIDDEN, VERSIONS
+from penstock.catalog.reserved import ARRIVED, ENDED, HIDDEN, VERSIONS, keeps_waterlines
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import RowMatches
 from penstock.sql.parse import parse_query
@@ -26,6 +26,7 @@ from penstock.sql.text import spark_sql
 from penstock.testing.multisets import Weighted, consolidate, difference
 from penstock.testing.oracle import limited_sessions
 from penstock.testing.oracle.clock import fix_clock
+from penstock.testing.oracle.judged import judged_tables, kept_of
 from penstock.testing.oracle.not_in_spark import groups_by_nothing, in_sparks_words
 from penstock.testing.oracle.row_order import call, name_of, order_rows
 from penstock.testing.oracle.time_windows import Reading, arrivals_of
@@ -85,13 +86,18 @@ class Oracle:
         self._reading = Reading(
             catalog.settings.get("time zone", "UTC"),
             {name: column for name, column in times.items() if column},
+            judged=judged_tables(catalog),
         )
         for name, frame in tables.items():
             frame.createOrReplaceGlobalTempView(f"{self._prefix}_{name}")
             handed = self._session.table(f"global_temp.{self._prefix}_{name}")
             table = catalog.tables.get(name.lower().removeprefix(VERSIONS))
-            _with_computed(handed.drop(*HIDDEN), table).createOrReplaceTempView(f"`{name}`")
+            kept = [column for column in handed.columns if keeps_waterlines(column)]
+            _with_computed(handed.drop(*HIDDEN, *kept), table).createOrReplaceTempView(f"`{name}`")
             self._registered.add(name)
+            if kept:
+                _with_computed(handed.drop(*HIDDEN), table).createOrReplaceTempView(kept_of(name))
+                self._registered.add(kept_of(name))
             if ARRIVED in handed.columns:
                 handed.createOrReplaceTempView(arrivals_of(name))
                 self._registered.add(arrivals_of(name))

@@ -23,6 +23,7 @@ from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import TableFunction
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
+from penstock.testing.oracle.judged import in_time, judging_table, kept_of
 from penstock.testing.oracle.limited_sessions import limited_sessions
 from penstock.testing.oracle.row_order import call, name_of
 
@@ -78,6 +79,7 @@ class Reading:
     times: Mapping[str, str] = field(default_factory=dict)
     with_time: bool = False  # Flink's third column, window_time
     limited: bool = False  # Timeplus: a session is no longer than five times its idle time
+    judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # tables whose rows windows judge, by what
 
 
 def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
@@ -94,6 +96,9 @@ def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
     arrived = reading.limited and name_of(arguments[1]) == "now" if len(arguments) > 1 else False
     if arrived:
         relation, time = arrivals_of(arguments[0].find(exp.Table).name), ARRIVED
+    judged = judging_table(function, reading.judged)
+    if judged is not None:
+        relation = kept_of(judged[0])
     if rest and not isinstance(rest[0], exp.Interval):
         rest = rest[1:]
     if kind == "session":
@@ -106,6 +111,8 @@ def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
         ends = ", ".join(f"{_month(time, count, more)} AS {end}" for more, end in ((0, START), (count, END)))
         by_months = f"SELECT *, {ends} FROM {relation} WHERE {time} IS NOT NULL" if count else None
         text = by_months or _fixed(relation, time, kind, [micros(item) for item in rest], zone)
+        if judged is not None:
+            text = in_time(text, judged[1])
     ended = ", window_end - INTERVAL '1' MILLISECOND AS window_time" if reading.with_time else ""
     shown = f" EXCEPT ({', '.join(sorted(OF_ARRIVAL))})" if arrived else ended
     query = parse_query(f"SELECT *{shown} FROM ({text})")
