@@ -16,7 +16,7 @@ from penstock.backends.libraries import LIBRARIES, PARSER
 
 # The form of state, as what code makes of it. It is raised with a change after which the code would not read what
 # other code has made before, or would mean something else by it (tests/recovery/test_form_of_state.py).
-FORM = 5
+FORM = 6
 _PORTABLE = ("release", "form", "libraries", "engine", "place")  # in which state may differ that is gone on from
 # Of these nothing is remembered, and nothing of what is depends on them.
 APART = ("cli", "demo", "explain", "outputs", "relational", "sources", "testing", "watching")
