@@ -260,7 +260,7 @@ def test_what_was_told_is_told_again_when_the_step_was_not_taken(tmp_path):
 def test_csv_without_header_and_with_other_signs(tmp_path):
     written(tmp_path / "1.csv", "1\t'x''y\t'\n2\t\\N\n\\N\t\n")
     found = reader(tmp_path, "csv", header="false", delimiter="\\t", quote="''", null_text="\\N")
-    assert found.all() == [(1, "x'y\t"), (2, None), (None, "")]
+    assert found.all() == [(1, "x'y\t"), (2, None), (None, None)]
     written(tmp_path / "1.csv", '1|"x\n2|\n')
     found = reader(tmp_path, "csv", header="false", delimiter="|", quote="")
     assert found.all() == [(1, '"x'), (2, None)]

@@ -13,6 +13,7 @@ import penstock
 from penstock.errors import DataError
 from penstock.pipeline.run import RunOptions
 from penstock.sources.api import check_source
+from penstock.sources.formats.cutting import Cutting
 from penstock.sources.http.cut import BadBodyError, cut
 from penstock.sources.http.requests import REMEMBERED, Waiting
 
@@ -162,13 +163,13 @@ def test_an_address_is_shared_and_a_path_is_not():
     ids=["array", "empty array", "values", "csv", "raw"],
 )
 def test_bodies_are_cut(body, style, expected):
-    assert cut(body, style, {}) == expected
+    assert cut(body, style, Cutting(",", '"') if style == "csv" else None) == expected
 
 
 @pytest.mark.parametrize("body", [b"[1 2]", b"[1,]", b"[1] 2", b"[", b"\xff", b"[" * 100_000], ids=range(6))
 def test_bodies_that_cannot_be_cut(body):
     with pytest.raises(BadBodyError):
-        cut(body, "json", {})
+        cut(body, "json")
 
 
 def test_keys_are_forgotten_after_many_steps():

@@ -6,6 +6,7 @@
 
 | module | what it does |
 | --- | --- |
+| `csv_text` | a row as a record of CSV |
 | `rendering` | a step's change as the bytes or rows of a file |
 | `claims` | whose a folder is, and who has made its steps |
 | `folder` | steps staged, files rolled, and what is found of them at opening |
@@ -39,7 +40,14 @@ STEPS = Property(
     check=_check_count,
 )
 BYTES = Property("roll_bytes", "The size from which on a file is finished.", takes="a number", check=_check_count)
-PROPERTIES = (PATH, FORMAT, STEPS, BYTES)
+ESCAPE = Property(
+    "escape",
+    "What stands in a quoted field before a quote that is part of it, and before itself. `'\"'` is RFC 4180.",
+    "\\",
+    ("\\", '"'),
+    formats=("csv",),
+)
+PROPERTIES = (PATH, FORMAT, ESCAPE, STEPS, BYTES)
 FORMS = (Form.APPEND, Form.RETRACT, Form.UPSERT, Form.CHANGELOG)
 CHOSEN = (Form.APPEND,)
 
@@ -68,7 +76,7 @@ def open_receiver(sink: Sink, form: Form, owner: Owner) -> Folder:
     steps, size = STEPS.value(sink), BYTES.value(sink)
     found = Folder(
         path,
-        rendering_of(style, form, key),
+        rendering_of(style, form, key, ESCAPE.value(sink)),
         owner,
         sink.name,
         roll_steps=int(steps) if steps else None if size else 1,

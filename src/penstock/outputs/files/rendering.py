@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,9 @@ import pyarrow.parquet as pq
 
 from penstock.backends.rows import python_values
 from penstock.catalog.reserved import OPERATION, WEIGHT
+from penstock.outputs.files.csv_text import ESCAPE, CsvWriter
 from penstock.outputs.forms import Form, Row, formed_places
 from penstock.outputs.lines import json_line
-from penstock.outputs.rendered import csv_line
 from penstock.steps.change import Change
 
 _SIGNS = {"insert": "+", "upsert": "+", "delete": "-"}
@@ -75,32 +75,26 @@ class JsonLines(Rendering):
         return b"".join(path.read_bytes() for path in pieces)
 
 
+@dataclass(frozen=True)
 class CsvLines(Rendering):
     """A line for each row, behind a header; each piece has one."""
 
     suffix = ".csv"
+    writer: CsvWriter = field(default_factory=CsvWriter)
 
     def piece(self, change: Change) -> bytes:
         """The header and lines."""
         marked = self.form is not Form.APPEND
-        lines = [csv_line([*([OPERATION] if marked else []), *change.columns])]
+        lines = [self.writer.record([*([OPERATION] if marked else []), *change.columns])]
         for done, place in self._done(change.rows):
-            lines.append(csv_line([*([done] if marked else []), *change.rows[place][1]]))
+            lines.append(self.writer.record([*([done] if marked else []), *change.rows[place][1]]))
         return "".join(lines).encode()
 
     def whole(self, pieces: Iterable[Path]) -> bytes:
         """The header of the first, and the lines of all; a header is one line unless a name holds a line end."""
         first, *others = [path.read_bytes() for path in pieces]
-        header = len(_header(first))
+        header = self.writer.cutting.end(first, 1)
         return first + b"".join(text[header:] for text in others)
-
-
-def _header(text: bytes) -> bytes:
-    """The first record, which may hold line ends between quotes."""
-    at = text.index(b"\n")
-    while text[: at + 1].count(b'"') % 2:
-        at = text.index(b"\n", at + 1)
-    return text[: at + 1]
 
 
 class ParquetRows(Rendering):
@@ -128,9 +122,9 @@ def _parquet(rows: pa.Table) -> bytes:
     return buffer.getvalue()
 
 
-_STYLES: dict[str, type[Rendering]] = {"json": JsonLines, "csv": CsvLines, "parquet": ParquetRows}
+_STYLES: dict[str, type[Rendering]] = {"json": JsonLines, "parquet": ParquetRows}
 
 
-def rendering_of(style: str, form: Form, key: tuple[int, ...] | None) -> Rendering:
-    """The way into a format."""
-    return _STYLES[style](form, key)
+def rendering_of(style: str, form: Form, key: tuple[int, ...] | None, escape: str = ESCAPE) -> Rendering:
+    """The way into a format; `escape` is that of CSV."""
+    return CsvLines(form, key, CsvWriter(escape)) if style == "csv" else _STYLES[style](form, key)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal
+
 from penstock.catalog.model import Table
 from penstock.sources.formats import declared
 from penstock.sources.formats.api import Format
@@ -12,6 +15,12 @@ from penstock.sources.formats.parquet import Parquet
 from penstock.sources.packages import package
 from penstock.steps.intake.inputs import MakeReader
 from penstock.steps.rows.values import Leniency
+
+# How a text is a BINARY in formats that have no bytes.
+_BINARIES: Mapping[str, Literal["base64", "hex"]] = {
+    **dict.fromkeys(("json", "upsert", "debezium", "debezium-json"), "base64"),
+    "csv": "hex",
+}
 
 
 def format_of(style: str, table: Table, readers: MakeReader) -> Format:
@@ -39,6 +48,8 @@ def leniency(style: str, table: Table) -> Leniency:
         epoch_text=style == "csv" and epoch != "auto",
         ignore_unknown=unknown != "reject",
         new="" if unknown != "add" else "texts" if style == "csv" else "values",
+        binary=_BINARIES.get(style, ""),
+        json_texts=style == "csv",
     )
 
 
@@ -47,6 +58,7 @@ def csv_shape(table: Table) -> Shape:
     return Shape(
         declared.character(declared.DELIMITER, table),
         declared.character(declared.QUOTE, table),
+        declared.character(declared.ESCAPE, table),
         declared.NULL_TEXT.value(table),
         declared.HEADER.value(table) == "true",
     )

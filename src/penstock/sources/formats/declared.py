@@ -58,15 +58,24 @@ QUOTE = Property(
     check=_check_quote,
     formats=("csv",),
 )
+ESCAPE = Property(
+    "escape",
+    r"What stands in a quoted field before a quote that is part of it, and before itself; `\"\"` is such a quote, too. "
+    "`'\"'` is RFC 4180, `''` none.",
+    "\\",
+    takes="one character, or nothing",
+    check=_check_quote,
+    formats=("csv",),
+)
 NULL_TEXT = Property(
     "null_text",
-    "The field that is NULL. With another than the default an empty field is an empty text in a column of text, "
-    "and NULL in others.",
+    'A further field that is NULL, beside the empty one. `""` is the empty text in a column of texts, and NULL in '
+    "others.",
     "",
     formats=("csv",),
 )
 
-PROPERTIES = (FORMAT, ON_ERROR, UNKNOWN_COLUMNS, EPOCH, HEADER, DELIMITER, QUOTE, NULL_TEXT)
+PROPERTIES = (FORMAT, ON_ERROR, UNKNOWN_COLUMNS, EPOCH, HEADER, DELIMITER, QUOTE, ESCAPE, NULL_TEXT)
 
 
 def character(item: Property, table: Table) -> str:

@@ -168,8 +168,8 @@ def opened(table: Table, rows: MessageRows, zone: tzinfo) -> AskedSource:
     """The source of a table; its address is asked when it is first read. DataError for a secret that is not there."""
     what = f"table {table.name}"
     headers = headers_of(table.properties, what)
-    options = dict(csv_shape(table).options) if FORMAT.value(table) == "csv" else {}
+    records = csv_shape(table).cutting if FORMAT.value(table) == "csv" else None
     url = URL.value(table)
     expanded(url, f"{what}: '{URL.name}'")  # a secret that is not there is told before the start
     secrets = frozenset(secret_values(table.properties.values()))
-    return AskedSource(table, rows, Questions(table, url, headers, options), growing_column(table, zone), secrets)
+    return AskedSource(table, rows, Questions(table, url, headers, records), growing_column(table, zone), secrets)

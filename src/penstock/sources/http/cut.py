@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+
+from penstock.sources.formats.cutting import Cutting
 
 _DECODER = json.JSONDecoder()
 _SPACE = " \t\r\n"
@@ -16,8 +15,8 @@ class BadBodyError(ValueError):
     """A body that cannot be cut; the message says where."""
 
 
-def cut(body: bytes, style: str, options: Mapping[str, Any]) -> list[bytes]:
-    """The messages of a body; `options` are those of CSV."""
+def cut(body: bytes, style: str, records: Cutting | None = None) -> list[bytes]:
+    """The messages of a body; `records` are those of CSV."""
     if style == "raw":
         return [body]
     try:
@@ -25,8 +24,9 @@ def cut(body: bytes, style: str, options: Mapping[str, Any]) -> list[bytes]:
     except UnicodeDecodeError as error:
         message = f"it is not UTF-8 at byte {error.start}"
         raise BadBodyError(message) from None
-    found = _records(text, options) if style == "csv" else _values(text)
-    return [item.encode() for item in found]
+    if records is not None:
+        return [record for record in records.records(body) if record.strip(b"\r\n")]
+    return [item.encode() for item in _values(text)]
 
 
 def _values(text: str) -> list[str]:
@@ -80,20 +80,3 @@ def _after_space(text: str, at: int) -> int:
     while at < len(text) and text[at] in _SPACE:
         at += 1
     return at
-
-
-def _records(text: str, options: Mapping[str, Any]) -> list[str]:
-    """The records of CSV, those of several lines whole."""
-    lines = list(io.StringIO(text, newline=""))
-    reader = csv.reader(lines, **options)
-    found, start = [], 0
-    try:
-        for fields in reader:
-            record = "".join(lines[start : reader.line_num])
-            start = reader.line_num
-            if fields:
-                found.append(record)
-    except csv.Error as error:
-        message = f"it is no CSV, at line {reader.line_num}: {error}"
-        raise BadBodyError(message) from None
-    return found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Mapping
@@ -57,15 +55,16 @@ class Growing:
             exactly = isinstance(found, Decimal) and not self.column.type.lower().startswith("decimal")
             value = self.convert(float(found) if exactly else found)
             return Value(value, str(found)) if not isinstance(value, float) or math.isfinite(value) else None
-        except (ArithmeticError, ValueError, TypeError, RecursionError, csv.Error):
+        except (ArithmeticError, ValueError, TypeError, RecursionError):
             return None
 
     def _given(self, message: bytes) -> Any:
         lower = self.column.label.lower()
         if self.shape is not None:
-            fields = next(csv.reader(io.StringIO(message.decode(), newline=""), **self.shape.options), [])
+            fields = self.shape.cutting.fields(message.decode())
             place = self.names.index(lower)
-            return fields[place] if place < len(fields) and fields[place] != self.shape.null_text else None
+            field = fields[place] if place < len(fields) else None
+            return None if field in self.shape.nulls(self.column.type) else field
         row = json.loads(message, parse_float=Decimal)
         for name in _OPERATIONS:
             if isinstance(row, dict) and isinstance(row.get(name), dict) and name not in self.names:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.catalog.model import Table
+from penstock.sources.formats.cutting import Cutting
 from penstock.sources.http.address import ask
 from penstock.sources.http.cut import BadBodyError, cut
 from penstock.sources.http.declared import FORMAT, MOST_BYTES, START, URL, is_address, with_value
@@ -41,7 +41,7 @@ class Questions:
     table: Table
     url: str
     headers: Mapping[str, str]
-    options: Mapping[str, Any]  # those of CSV
+    records: Cutting | None  # those of CSV
 
     def between(self, by: Growing, start: Value | None, end: Value) -> Answered:
         """The rows that a manifest names, of as many answers as it takes."""
@@ -65,7 +65,7 @@ class Questions:
         if answer is None:
             return None
         try:
-            messages = cut(answer.body, FORMAT.value(self.table), self.options)
+            messages = cut(answer.body, FORMAT.value(self.table), self.records)
         except BadBodyError as error:
             message = f"its answer cannot be read: {error}"
             raise RefusedError(message) from None
@@ -89,7 +89,7 @@ class Questions:
         if digest == known:
             return None
         try:
-            messages = cut(answer.body, FORMAT.value(self.table), self.options)
+            messages = cut(answer.body, FORMAT.value(self.table), self.records)
         except BadBodyError as error:
             return Answered([], None, digest, answer.mark, broken=str(error))
         return Answered(messages, None, digest, answer.mark)

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from penstock.errors import DataError, Diagnostic
+from penstock.sources.formats.cutting import Cutting
 from penstock.sources.http.cut import BadBodyError, cut
 from penstock.sources.http.requests import Request, Waiting
 
@@ -29,7 +30,7 @@ class Route:
 
     waiting: Waiting
     style: str
-    options: dict[str, Any]
+    records: Cutting | None
     token: str
     most_bytes: int
     patience: float
@@ -143,7 +144,7 @@ def _pushed(route: Route, body: bytes, key: str | None) -> tuple[HTTPStatus, dic
     if key is not None and not 0 < len(key) <= _KEY_LENGTH:
         return HTTPStatus.BAD_REQUEST, {"error": f"an Idempotency-Key has 1 to {_KEY_LENGTH} characters"}
     try:
-        messages = cut(body, route.style, route.options)
+        messages = cut(body, route.style, route.records)
     except BadBodyError as error:
         return HTTPStatus.BAD_REQUEST, {"error": str(error)}
     if not messages:

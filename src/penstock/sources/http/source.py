@@ -126,7 +126,7 @@ def opened(table: Table, rows: MessageRows, patience: float) -> HttpSource:
     host, port = address(LISTEN.value(table))
     queue = Waiting(int(QUEUE_BYTES.value(table)))
     style = FORMAT.value(table)
-    options = csv_shape(table).options if style == "csv" else {}
+    records = csv_shape(table).cutting if style == "csv" else None
     token = expanded(TOKEN.value(table), f"table {table.name}: '{TOKEN.name}'")
-    route = Route(queue, style, dict(options), token, int(MOST_BYTES.value(table)), patience)
+    route = Route(queue, style, records, token, int(MOST_BYTES.value(table)), patience)
     return HttpSource(table, rows, host, listen(host, port, table.name, route), queue)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +9,7 @@ import pyarrow as pa
 
 from penstock.catalog.model import Table
 from penstock.sources.formats.csv import Shape
+from penstock.sources.formats.cutting import BadRecordError
 from penstock.sources.formats.rows import refuse_record, utf8
 from penstock.sources.messages.keys import deleted_by
 from penstock.steps.rows.batch import INSERT, Operated
@@ -25,7 +24,7 @@ class CsvMessages:
     def __init__(self, table: Table, shape: Shape) -> None:
         self._table = table
         self._shape = shape
-        self._names = [column.name for column in table.required]
+        self._nulls = {column.name: shape.nulls(column.type) for column in table.required}
 
     def at_once(self, values: Sequence[bytes]) -> pa.Table | None:  # noqa: ARG002
         """None: a value may hold several lines, and each is read by itself."""
@@ -33,18 +32,20 @@ class CsvMessages:
 
     def rows(self, value: bytes, place: str) -> Sequence[Operated]:
         """The row of one record."""
-        text = utf8(self._table, value, place)
+        cutting = self._shape.cutting
+        records = [record for record in cutting.records(value) if record.strip(b"\r\n")]
+        if len(records) != 1:
+            refuse_record(self._table, place, f"found {len(records)} records, expected one")
         try:
-            found = [fields for fields in csv.reader(io.StringIO(text, newline=""), **self._shape.options) if fields]
-        except csv.Error as error:
-            refuse_record(self._table, place, f"not CSV: {error}")
-        if len(found) != 1:
-            refuse_record(self._table, place, f"found {len(found)} records, expected one")
-        (fields,) = found
-        if len(fields) != len(self._names):
-            refuse_record(self._table, place, f"found {len(fields)} fields, expected {len(self._names)}")
-        null = self._shape.null_text
-        row = {name: None if item == null else item for name, item in zip(self._names, fields, strict=True)}
+            fields = cutting.fields(utf8(self._table, records[0], place))
+        except BadRecordError as error:
+            refuse_record(self._table, place, str(error))
+        if len(fields) != len(self._nulls):
+            refuse_record(self._table, place, f"found {len(fields)} fields, expected {len(self._nulls)}")
+        row = {
+            name: None if field in nulls else field
+            for (name, nulls), field in zip(self._nulls.items(), fields, strict=True)
+        }
         return (Operated(INSERT, row),)
 
     def emptied(self, key: Mapping[str, Any] | None, place: str) -> Sequence[Operated]:

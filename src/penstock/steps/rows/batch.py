@@ -244,7 +244,7 @@ class RowReader:
             try:
                 values[at] = self._converters[at](value)
             except (ArithmeticError, ValueError, TypeError) as error:
-                if not is_missing(value):  # asked only here, where it costs rows that fit nothing
+                if not is_missing(value) and not self._lenient.bad_is_null:  # asked only here, where it costs little
                     what = str(error) if isinstance(error, BadValue) else f"found {shown(value)}"
                     self._refuse(at, place, what)
                 values[at] = None
@@ -300,6 +300,8 @@ class RowReader:
             self._note(beyond, place)
         for at, value in enumerate(values):
             if value is _MISSING:
+                if self._lenient.complete and not self._columns[at].hidden and not self._columns[at].optional:
+                    self._refuse(at, place, "found no such field")
                 values[at] = self._default(at) if operation == INSERT else None
         return values
 

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow as pa
 from penstock.backends import judging
 from penstock.catalog.model import ERROR_VIEW
 from penstock.catalog.reserved import COMPUTED, ENDED, HIDDEN, ORDER, WEIGHT
+from penstock.steps.rows.interval_texts import day_time_text
 
 LATE = judging.LATE
 LATE_VERSION = "Late version"
@@ -64,25 +66,35 @@ def row_json(row: Mapping[str, Any]) -> str:
 
 
 def json_text(value: Any) -> str:
-    """JSON that every reader takes: NaN and infinities as text, as Spark's to_json writes them; times as ISO text."""
+    """JSON that every reader takes, as Spark's to_json writes it: NaN and infinities as text, BINARY in base64."""
     try:
         return json.dumps(value, default=_text, ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        return json.dumps(_finite(value), default=_text, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return json.dumps(_plain(value), default=_text, ensure_ascii=False)
 
 
-def _finite(value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    """A value whose floats are finite, and whose keys are texts."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
+        return {_key(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _key(key: Any) -> Any:
+    """A key of a MAP, of which JSON takes texts, and makes them of numbers."""
+    if isinstance(key, tuple):
+        return json_text(key)
+    return key if isinstance(key, str | int | float | bool | None) else _text(key)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, datetime | date | time):
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
-    return value.hex() if isinstance(value, bytes) else str(value)
+    if isinstance(value, timedelta):
+        return day_time_text(value)
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
 
 
 def counts(rows: Iterable[Rejected]) -> dict[tuple[str, str], int]:

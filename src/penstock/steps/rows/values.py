@@ -7,17 +7,19 @@ TIMESTAMP, never a number, unless `Leniency` says so, as it does for files.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any, Literal
 from uuid import UUID
 
 from penstock.catalog.types import Type, struct_fields, type_arguments
+from penstock.steps.rows.interval_texts import parse_day_time, parse_months
 
 Convert = Callable[[Any], Any]
 
@@ -49,6 +51,11 @@ class Leniency:
     ignore_unknown  columns that the table lacks are left out
     new             these are noted, so that the table gets them: of their 'values', or of the 'texts' that stand for
                     these; and in a STRING what is no text is its JSON
+    binary          how a text is a BINARY: in 'base64'; in 'hex' behind a backslash and an x, as PostgreSQL has it;
+                    else it stands for its own bytes
+    json_texts      a nested value, or a VARIANT, is written as a text of JSON
+    bad_is_null     a value that does not fit is NULL
+    complete        a row by name must have all columns
     """
 
     text: bool = False
@@ -56,6 +63,10 @@ class Leniency:
     epoch_text: bool = False
     ignore_unknown: bool = False
     new: Literal["", "values", "texts"] = ""
+    binary: Literal["", "base64", "hex"] = ""
+    json_texts: bool = False
+    bad_is_null: bool = False
+    complete: bool = False
 
 
 STRICT = Leniency()
@@ -102,19 +113,54 @@ def converter(kind: Type, zone: tzinfo = UTC, lenient: Leniency = STRICT) -> Con
         return _timestamp(zone if lower == "timestamp" else UTC, lenient)
     if lower == "boolean":
         return _boolean_text if text else _boolean
-    if "<" in lower:
-        return _nested(kind, zone, lenient)
+    if "<" in lower or lower == "variant":
+        convert = _variant if lower == "variant" else _nested(kind, zone, replace(lenient, json_texts=False))
+        return _from_json_text(convert, or_text=lower == "variant") if lenient.json_texts else convert
     if match := re.fullmatch(r"(varchar|char)\((\d+)\)", lower):
         return _limited(int(match[2]), padded=match[1] == "char")
     if lower == "string" and lenient.new:
         return _string_or_json
-    return _OTHERS.get(lower) or _by_prefix(lower)
+    if lower == "binary":
+        return _BINARIES[lenient.binary]
+    return _OTHERS.get(lower) or _by_prefix(lower, text=text)
 
 
-def _by_prefix(lower: str) -> Convert:
+def _by_prefix(lower: str, *, text: bool) -> Convert:
     if lower.startswith("interval"):
-        return _months if "year" in lower or "month" in lower else _duration
+        months = "year" in lower or "month" in lower
+        exact, parse = (_months, parse_months) if months else (_duration, parse_day_time)
+        return _or_from_text(exact, parse) if text else exact
     return _time_of_day if lower.startswith("time") else _string
+
+
+def _or_from_text(exact: Convert, parse: Callable[[str], Any]) -> Convert:
+    """A conversion of values, or of the texts that Spark writes for them."""
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, str):
+            return exact(value)
+        try:
+            return exact(int(value) if re.fullmatch(r"[+-]?\d+", value) else parse(value))
+        except (ValueError, OverflowError):
+            raise _refuse(value) from None
+
+    return convert
+
+
+def _from_json_text(convert: Convert, *, or_text: bool) -> Convert:
+    """A conversion of a nested value that is written as JSON; with `or_text` what is none is a text."""
+
+    def converted(value: Any) -> Any:
+        if not isinstance(value, str):
+            return convert(value)
+        try:
+            return convert(json.loads(value))
+        except (ValueError, RecursionError) as error:
+            if or_text:
+                return convert(value)
+            raise (error if isinstance(error, BadValue) else _refuse(value, "not JSON")) from None
+
+    return converted
 
 
 def _integral(bits: int, *, text: bool) -> Convert:
@@ -235,6 +281,26 @@ def _binary(value: Any) -> bytes:
     if isinstance(value, str):
         return _text(value).encode()
     raise _refuse(value)
+
+
+def _base64(value: Any) -> bytes:
+    """The bytes of a text in base64, whose letters may stand on several lines."""
+    if not isinstance(value, str):
+        return _binary(value)
+    try:
+        return base64.b64decode("".join(value.split()), validate=True)
+    except ValueError:
+        raise _refuse(value, "not base64") from None
+
+
+def _hexadecimal(value: Any) -> bytes:
+    if isinstance(value, str) and _HEXADECIMAL.fullmatch(value):
+        return bytes.fromhex(value[2:])
+    return _binary(value)
+
+
+_HEXADECIMAL = re.compile(r"\\x(?:[0-9a-fA-F]{2})*")
+_BINARIES: Mapping[str, Convert] = {"": _binary, "base64": _base64, "hex": _hexadecimal}
 
 
 def _date(value: Any) -> date:
@@ -369,9 +435,7 @@ def _nothing(value: Any) -> None:
 
 _OTHERS: Mapping[str, Convert] = {
     "string": _string,
-    "binary": _binary,
     "date": _date,
-    "variant": _variant,
     "void": _nothing,
 }
 
