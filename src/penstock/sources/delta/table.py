@@ -18,6 +18,7 @@ from penstock.catalog.reserved import OPERATION
 from penstock.errors import DataError, Diagnostic, UnsupportedError
 from penstock.sources.delta.log import DELETION_VECTORS, Action, actions_of, log_path, says_columns
 from penstock.sources.delta.reasons import OF_STORES, reason
+from penstock.sources.formats.parquet_values import as_spark_means
 from penstock.sources.lake.api import GoneError, Part, UnreadableError, VersionChange
 from penstock.sources.lake.columns import LakeColumns
 from penstock.sources.packages import package
@@ -120,7 +121,8 @@ def _typed_partition(row: Mapping[str, Any]) -> dict[str, Any]:
 def _rows(files: Any, path: str, action: Action, types: Mapping[str, pa.DataType]) -> pa.Table:
     """The rows of a file in the columns of its version: those that it lacks are the partition's, or NULL."""
     with files.open_input_file(path) as file:  # Spark writes times as INT96, of which Arrow makes nanoseconds
-        found = pq.read_table(file, use_threads=False, coerce_int96_timestamp_unit="us")
+        parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
+        found = as_spark_means(parquet.read(use_threads=False), parquet)
     columns = {name: _column(found, name, kind, action.partition) for name, kind in types.items()}
     if action.kind == "cdc":
         columns[OPERATION] = _operations(found.column(_CHANGE_TYPE))

@@ -12,6 +12,8 @@
 | `csv` | fields under a header or not; an optional column `__op` ('+', '-', '~') |
 | `cutting` | where CSV records end, by RFC 4180 |
 | `columns` | what parquet and avro have in common: columns by name |
+| `legacy_calendar` | dates and times of files that Spark wrote by the Julian calendar |
+| `parquet_values` | what the values of a Parquet file mean |
 | `parquet` | columns by name; an optional column `__op` |
 | `avro/` | records by name; an optional field `__op` |
 """

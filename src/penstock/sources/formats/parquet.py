@@ -16,6 +16,7 @@ from penstock.catalog.model import Table
 from penstock.errors import DataError, first_line
 from penstock.sources.formats.api import Broken, Piece
 from penstock.sources.formats.columns import check_names
+from penstock.sources.formats.parquet_values import as_spark_means
 from penstock.sources.formats.rows import broken_batch
 from penstock.sources.position import Position
 from penstock.sources.transport import BrokenStreamError, Stream
@@ -84,7 +85,7 @@ class Parquet:
             names = check_names(self._table, given, ignore_unknown=self._ignore_unknown, adds=self._adds)
             plain = not any("." in name for name in names)
             rows = _decoded(file, number, names if plain else None)
-            self._group = _Group(mark, rows.select(names))
+            self._group = _Group(mark, as_spark_means(rows.select(names), file))
         return self._group.rows
 
     def batch(self, piece: Piece, rejections: Rejections) -> Batch:

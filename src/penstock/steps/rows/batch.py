@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.backends.columns import arrow_schema, arrow_type, python_rows
+from penstock.backends.leaves import in_micros
 from penstock.backends.parts import part_changer
 from penstock.backends.sound import is_sound
 from penstock.catalog.model import EVENT_TIME, Column, Table
@@ -347,7 +348,7 @@ class RowReader:
 
         In rows that Spark has `carried` here a VARIANT is its JSON; otherwise a text is a VARIANT that is a text.
         """
-        data = self._known_columns(_in_sequence(data))
+        data = self._known_columns(_in_sequence(in_micros(data) if self._lenient.text else data))
         operations = _operations(data)
         given = [name for name in data.column_names if name not in (OPERATION, SEQUENCE)]
         by_place = {at: data.column(name) for name in given if (at := self._place(name)) is not None}

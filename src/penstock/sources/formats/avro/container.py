@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.sources.formats.avro.schema import AvroSchema, BadSchemaError, avro_schema
+from penstock.sources.formats.legacy_calendar import calendars_of
 from penstock.sources.packages import package
 from penstock.sources.transport import BrokenStreamError
 
@@ -70,7 +71,8 @@ def header_of(text: bytes) -> Header | None:
         message = f"it is compressed by {codec[:40]}; {', '.join(_CODECS)} can be read"
         raise BrokenStreamError(message)
     try:
-        schema = avro_schema(meta.get("avro.schema", b""))
+        said = {name: value.decode("utf-8", "replace") for name, value in meta.items() if name.startswith("org.apache")}
+        schema = avro_schema(meta.get("avro.schema", b""), calendars_of(said).datetime)
     except BadSchemaError as error:
         raise BrokenStreamError(str(error)) from error
     return Header(stream.tell(), schema, codec, found["mark"])

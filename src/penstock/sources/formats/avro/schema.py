@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.sources.formats.avro.logical import Convert, logical
+from penstock.sources.formats.legacy_calendar import LegacyCalendar
 from penstock.sources.packages import package
 
 _LOGICAL = ("logicalType", "precision", "scale")
@@ -54,8 +55,11 @@ class AvroSchema:
         return record
 
 
-def avro_schema(text: str | bytes) -> AvroSchema:
-    """The schema that a JSON text declares; BadSchemaError if it is none of records."""
+def avro_schema(text: str | bytes, calendar: LegacyCalendar | None = None) -> AvroSchema:
+    """The schema that a JSON text declares; BadSchemaError if it is none of records.
+
+    `calendar` is that of its dates and points in time, if it is not today's.
+    """
     fastavro = package("fastavro", "the format avro", "formats")
     try:
         declared = json.loads(text)
@@ -68,7 +72,7 @@ def avro_schema(text: str | bytes) -> AvroSchema:
         raise BadSchemaError(message)
     try:
         parsed = fastavro.parse_schema(_bare(declared))
-        convert = _Meaning().of(declared, "")
+        convert = _Meaning(calendar).of(declared, "")
     except BadSchemaError:
         raise
     except Exception as error:  # what a foreign text can do to a parser
@@ -97,6 +101,7 @@ def _bare(schema: Any) -> Any:
 class _Meaning:
     """Makes the conversions of schemas; `_known` are those of types with names, which may contain themselves."""
 
+    calendar: LegacyCalendar | None = None
     _known: dict[str, Convert | None] = field(default_factory=dict)
     _kinds: dict[str, str] = field(default_factory=dict)
 
@@ -109,7 +114,7 @@ class _Meaning:
         kind = schema["type"]
         if isinstance(kind, list | Mapping):
             return self.of(kind, space)
-        found = logical(schema)
+        found = logical(schema, self.calendar)
         if "name" in schema:
             space = schema.get("namespace", schema["name"].rpartition(".")[0] or space)
             self._known[_full_name(schema["name"], space)] = found
