@@ -518,7 +518,7 @@ def test_files_are_finished_after_so_many_steps_and_at_the_end(tmp_path, style):
         assert found[:2] == [("+I", "a", 0), ("+I", 'b\n"', 1)]
         assert len(found) == 6
     elif style == "csv":
-        assert first.read_text().startswith('__op,k,s\n+I,a,0\n+I,"b\n""",1\n-U,a,0\n+U,a,1\n')
+        assert first.read_text().startswith('__op,k,s\n+I,a,0\n+I,"b\n\\"",1\n-U,a,0\n+U,a,1\n')
     else:
         assert json.loads(first.read_text().splitlines()[0]) == {"__op": "+I", "k": "a", "s": 0}
 

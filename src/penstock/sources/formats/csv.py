@@ -31,6 +31,7 @@ from penstock.steps.rows.new_columns import wrong_names
 from penstock.steps.rows.rejected import Rejections
 
 _BLOCK = 1 << 20
+_NULL = pa.nulls(1, pa.string())[0]  # of a value of Python Arrow makes one by asking pandas
 
 
 @dataclass(frozen=True)
@@ -173,8 +174,8 @@ class Csv:
                     return None
                 table = table.set_column(at, name, marks)
                 continue
-            for text in self._nulls_of(name):
-                column = pc.if_else(pc.equal(column, text), None, column)
+            for text in pa.array(self._nulls_of(name), pa.string()):
+                column = pc.if_else(pc.equal(column, text), _NULL, column)
             table = table.set_column(at, name, column)
         return table
 
