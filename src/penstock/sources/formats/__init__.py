@@ -8,6 +8,7 @@
 | `choice` | the format of a table's source |
 | `records` | whole records of bytes, with the line ends that there are |
 | `rows` | what json and csv have in common: rows of text, envelopes, rejected records |
+| `connect` | Kafka Connect's envelope of JSON, and what its schema says of the values |
 | `json` | one object a line: a row, or an operation with its row |
 | `csv` | fields under a header or not; an optional column `__op` ('+', '-', '~') |
 | `cutting` | where CSV records end, by RFC 4180 |

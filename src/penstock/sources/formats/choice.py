@@ -29,7 +29,8 @@ def format_of(style: str, table: Table, readers: MakeReader) -> Format:
     ignore = lenient.ignore_unknown
     reader = readers(table, lenient)
     if style == "json":
-        return JsonLines(table, reader, ignore_unknown=ignore, adds=bool(lenient.new))
+        adds, complete = bool(lenient.new), lenient.complete
+        return JsonLines(table, reader, ignore_unknown=ignore, adds=adds, complete=complete)
     if style == "csv":
         return Csv(table, reader, csv_shape(table), ignore_unknown=ignore, adds=bool(lenient.new))
     if style == "avro":

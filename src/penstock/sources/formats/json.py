@@ -8,8 +8,9 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -20,8 +21,16 @@ from penstock.backends.columns import arrow_type
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import OPERATION
 from penstock.sources.formats.api import Piece
+from penstock.sources.formats.connect import Connect
 from penstock.sources.formats.records import end_of_lines, next_piece
-from penstock.sources.formats.rows import Records, broken_batch, readable, refuse_record, utf8
+from penstock.sources.formats.rows import (
+    Records,
+    broken_batch,
+    readable,
+    refuse_record,
+    refuse_without_column,
+    utf8,
+)
 from penstock.sources.position import Position
 from penstock.sources.transport import Stream
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, Operated, RowReader
@@ -41,11 +50,22 @@ class JsonLines:
 
     name = "json"
 
-    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool, adds: bool = False) -> None:
+    def __init__(
+        self,
+        table: Table,
+        reader: RowReader,
+        *,
+        ignore_unknown: bool,
+        adds: bool = False,
+        complete: bool = False,
+        tell: Callable[[Mapping[str, str]], None] | None = None,
+    ) -> None:
         self._table = table
+        self._connect = Connect(table)
+        self._tell = tell
         self._reader = reader
         self._columns = {column.name.lower() for column in table.shown}
-        self._plain = _fast_schema(table)
+        self._plain = None if complete else _fast_schema(table)
         self._wrapped = None if self._plain is None else _with_envelopes(self._plain)
         self._ignore_unknown = ignore_unknown
         self._adds = adds
@@ -72,6 +92,8 @@ class JsonLines:
         objects = 0 if self._plain is None else _objects(text)
         if self._plain is None or objects != piece.after.lines - piece.at.lines or not _is_utf8(text):
             return None
+        if b'"payload"' in text and b'"schema"' in text:
+            return None  # perhaps an envelope of Kafka Connect
         if (b"Inf" in text or b"-NaN" in text) and _ODD.search(text):
             return None
         wrapped = any(name in text for name in _QUOTED)
@@ -83,7 +105,8 @@ class JsonLines:
             return None
         if table.num_rows != objects or not self._as_declared(table.schema, wrapped=wrapped):
             return None
-        return self._unwrapped(table) if wrapped else table.select(self._plain.names)
+        rows = self._unwrapped(table) if wrapped else table.select(self._plain.names)
+        return None if rows is None or _has_empty_row(rows) else rows
 
     def _as_declared(self, schema: pa.Schema, *, wrapped: bool) -> bool:
         """True if no field beyond the declared ones is a column in another spelling, or is to be one.
@@ -127,13 +150,26 @@ class JsonLines:
 
     def row(self, line: bytes, place: str) -> Operated:
         """The operation that one line says; DataError if it says none."""
-        text = utf8(self._table, line, place)
-        try:
-            value = json.loads(text, parse_float=exact_number)
-        except (ValueError, RecursionError, ArithmeticError) as error:
-            refuse_record(self._table, place, f"not JSON: {error}")
+        value = self._connected(parsed_json(self._table, line, place))
         if not isinstance(value, Mapping):
             refuse_record(self._table, place, "expected a JSON object")
+        operated = self._operated(value, place)
+        refuse_without_column(self._table, operated.row, place, adds=self._adds)
+        return operated
+
+    def _connected(self, value: Any) -> Any:
+        """The payload of an envelope of Kafka Connect, and any other value as it is."""
+        envelope = self._connect.opened(value)
+        if envelope is None:
+            return value
+        if isinstance(envelope.payload, Mapping):
+            if self._tell is not None:
+                self._tell(self._connect.new_columns(envelope.schema))
+            return self._connect.meant(envelope.schema, envelope.payload)
+        only = self._table.required
+        return {only[0].name: self._connect.value(envelope, only[0].name)} if len(only) == 1 else envelope.payload
+
+    def _operated(self, value: Mapping[str, Any], place: str) -> Operated:
         found = [name for name in _ENVELOPES if isinstance(value.get(name), Mapping) and name not in self._columns]
         if not found:
             return Operated(INSERT, self._without_empty(value))
@@ -153,6 +189,22 @@ class JsonLines:
     def _beside_nothing(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """An operation without the columns beside it that are NULL, which say nothing either."""
         return {name: item for name, item in value.items() if item is not None or name.lower() not in self._columns}
+
+
+def parsed_json(table: Table, text: bytes, place: str) -> Any:
+    """The value that a text of JSON says; DataError if it says none."""
+    try:
+        return json.loads(utf8(table, text, place), parse_float=exact_number)
+    except (ValueError, RecursionError, ArithmeticError) as error:
+        refuse_record(table, place, f"not JSON: {error}")
+
+
+def _has_empty_row(rows: pa.Table) -> bool:
+    """True if a row has no value, which may be an object without any of the columns."""
+    columns = [column for name, column in zip(rows.column_names, rows.columns, strict=True) if name != OPERATION]
+    if any(not column.null_count for column in columns):
+        return False
+    return bool(pc.any(reduce(pc.and_, (pc.is_null(column) for column in columns))).as_py())
 
 
 def _reading(size: int) -> arrow_json.ReadOptions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -16,6 +16,15 @@ from penstock.steps.rows.rejected import Rejections
 def refuse_record(table: Table, place: str, what: str) -> NoReturn:
     """Raise the DataError of a record that cannot be read."""
     raise DataError(Diagnostic("BROKEN_ROW", f"table {table.name}, {place}: {what}"))
+
+
+def refuse_without_column(table: Table, row: Mapping[str, Any], place: str, *, adds: bool = False) -> None:
+    """Refuse a row by name that has no column of the table: it is of something else, and no row of NULLs."""
+    columns = {column.name.lower() for column in table.shown if column.metadata is None}
+    if not columns or (row and adds) or any(str(name).lower() in columns for name in row):
+        return
+    names = ", ".join(map(str, row))[:200] or "it has none"
+    refuse_record(table, place, f"none of its names is a column of the table: {names}")
 
 
 def readable(record: bytes) -> str:

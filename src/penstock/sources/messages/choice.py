@@ -93,7 +93,7 @@ def _format(
 ) -> MessageFormat:
     match style:
         case "debezium-avro-confluent":
-            return DebeziumMessages(table, style, _decoding(table, style, patience, tell=tell))
+            return DebeziumMessages(table, style, _decoding(table, style, patience, tell=tell), tell=tell)
         case _ if style in schemas.FORMATS:
             return DecodedMessages(table, style, _decoding(table, style, patience, tell=tell))
         case "csv":
@@ -101,8 +101,6 @@ def _format(
         case "raw":
             return RawMessages(table)
         case "debezium" | "debezium-json":
-            return DebeziumMessages(table)
+            return DebeziumMessages(table, style, tell=tell)
         case _:
-            return JsonMessages(
-                table, readers(table, lenient), ignore_unknown=lenient.ignore_unknown, adds=bool(lenient.new)
-            )
+            return JsonMessages(table, readers(table, lenient), lenient=lenient, tell=tell)

@@ -1,20 +1,22 @@
 """Debezium's envelope of a change: `{"before": row, "after": row, "op": "c" | "r" | "u" | "d", "source": …}`.
 
-It is JSON, or read by a schema. It may stand within `{"schema": …, "payload": …}`. A message without a value, as one
+It is JSON, or read by a schema. It may stand within `{"schema": …, "payload": …}`, whose schema says what its values
+mean. A message without a value, as one
 follows a deletion, says nothing.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from penstock.catalog.model import Table
-from penstock.sources.formats.json import exact_number
-from penstock.sources.formats.rows import refuse_record, utf8
+from penstock.sources.formats.connect import Connect, date_of
+from penstock.sources.formats.json import parsed_json
+from penstock.sources.formats.rows import refuse_record, refuse_without_column
+from penstock.sources.messages.keys import Tell
 from penstock.steps.rows.batch import DELETE, INSERT, Operated
 
 Row = Mapping[str, Any]
@@ -27,10 +29,16 @@ class DebeziumMessages:
 
     in_bulk = False
 
-    def __init__(self, table: Table, name: str = "debezium", decode: Decode | None = None) -> None:
+    def __init__(
+        self, table: Table, name: str = "debezium", decode: Decode | None = None, *, tell: Tell | None = None
+    ) -> None:
         self._table = table
         self.name = name
         self._decode = decode or self._json
+        self._tell = tell if decode is None else None
+        self._adds = tell is not None
+        self._connect = Connect(table)
+        self._dates = {column.name.lower() for column in table.columns if column.type.lower() == "date"}
         self._key = {name.lower() for name in table.key}
 
     def at_once(self, values: Sequence[bytes]) -> pa.Table | None:  # noqa: ARG002
@@ -39,8 +47,9 @@ class DebeziumMessages:
 
     def rows(self, value: bytes, place: str) -> Sequence[Operated]:
         """The operations of one change."""
-        envelope = self._envelope(value, place)
-        operation, before, after = (envelope.get(name) for name in ("op", "before", "after"))
+        envelope, schema = self._envelope(value, place)
+        operation = envelope.get("op")
+        before, after = (self._meant(schema, envelope.get(name), name) for name in ("before", "after"))
         if operation in ("c", "r"):
             return (Operated(INSERT, self._row(after, "after", place)),)
         if operation == "u":
@@ -53,23 +62,33 @@ class DebeziumMessages:
         """Nothing: the change before it has deleted the row."""
         return ()
 
-    def _envelope(self, value: bytes, place: str) -> Row:
+    def _envelope(self, value: bytes, place: str) -> tuple[Row, Any]:
+        """The envelope of a change, and the schema that stands beside it."""
         found = self._decode(value, place)
-        inner = found.get("payload") if isinstance(found, Mapping) and "op" not in found else found
+        outer = isinstance(found, Mapping) and "op" not in found
+        inner, schema = (found.get("payload"), found.get("schema")) if outer else (found, None)
         if not isinstance(inner, Mapping):
             refuse_record(self._table, place, "expected Debezium's envelope: an object with op, before and after")
-        return inner
+        if isinstance(schema, Mapping) and self._tell is not None:
+            self._tell(self._connect.new_columns(schema, within="after"))
+        return inner, schema if isinstance(schema, Mapping) else None
+
+    def _meant(self, schema: Any, row: Any, part: str) -> Any:
+        """A row as its schema means it; without one a number is a date as Debezium writes it."""
+        if not isinstance(row, Mapping):
+            return row
+        if schema is not None:
+            return self._connect.meant(schema, row, within=part)
+        dates = [name for name, value in row.items() if type(value) is int and name.lower() in self._dates]
+        return {**row, **{name: date_of(row[name]) for name in dates}} if dates else row
 
     def _json(self, value: bytes, place: str) -> Any:
-        text = utf8(self._table, value, place)
-        try:
-            return json.loads(text, parse_float=exact_number)
-        except (ValueError, RecursionError, ArithmeticError) as error:
-            refuse_record(self._table, place, f"not JSON: {error}")
+        return parsed_json(self._table, value, place)
 
     def _row(self, row: Any, part: str, place: str) -> Row:
         if not isinstance(row, Mapping):
             refuse_record(self._table, place, f"it has no {part!r}")
+        refuse_without_column(self._table, row, place, adds=self._adds)
         return row
 
     def _updated(self, before: Any, after: Row, place: str) -> Sequence[Operated]:

@@ -11,9 +11,10 @@ from penstock.catalog.model import Table
 from penstock.sources.formats.api import Piece
 from penstock.sources.formats.json import JsonLines
 from penstock.sources.formats.rows import refuse_record
-from penstock.sources.messages.keys import deleted_by
+from penstock.sources.messages.keys import Tell, deleted_by
 from penstock.sources.position import Position
 from penstock.steps.rows.batch import Operated, RowReader
+from penstock.steps.rows.values import Leniency
 
 
 class JsonMessages:
@@ -22,9 +23,16 @@ class JsonMessages:
     name = "json"
     in_bulk = True
 
-    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool, adds: bool = False) -> None:
+    def __init__(self, table: Table, reader: RowReader, *, lenient: Leniency, tell: Tell | None = None) -> None:
         self._table = table
-        self._lines = JsonLines(table, reader, ignore_unknown=ignore_unknown, adds=adds)
+        self._lines = JsonLines(
+            table,
+            reader,
+            ignore_unknown=lenient.ignore_unknown,
+            adds=bool(lenient.new),
+            complete=lenient.complete,
+            tell=tell,
+        )
 
     def at_once(self, values: Sequence[bytes]) -> pa.Table | None:
         """All rows, as lines of one text; None if one of them is not one line."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from penstock.catalog.model import Table
+from penstock.sources.formats.connect import Connect
 from penstock.sources.formats.rows import refuse_record, utf8
 from penstock.steps.rows.batch import DELETE, Operated
 
@@ -27,6 +29,10 @@ class KeyFormat:
     columns: tuple[str, ...]
     style: str
     decode: Decode | None = None
+
+    @cached_property
+    def _connect(self) -> Connect:
+        return Connect(self.table)
 
     def read(self, key: bytes | None, place: str) -> dict[str, Any]:
         """The values of the columns; DataError for a key that is none."""
@@ -48,8 +54,16 @@ class KeyFormat:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:
             refuse_record(self.table, f"{place}, key", f"not JSON: {error}; 'key.format' = 'raw' takes it as it is")
+        envelope = self._connect.opened(value)
+        if envelope is not None:
+            plain = not isinstance(envelope.payload, Mapping)
+            value = (
+                self._connect.value(envelope, self.columns[0])
+                if plain
+                else self._connect.meant(envelope.schema, envelope.payload)
+            )
         if isinstance(value, Mapping):
-            return self._fields(value.get("payload", value) if "schema" in value else value, place)
+            return self._fields(value, place)
         if len(self.columns) > 1:
             refuse_record(self.table, f"{place}, key", f"expected a JSON object with {', '.join(self.columns)}")
         return {self.columns[0]: value}
