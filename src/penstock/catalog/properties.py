@@ -105,7 +105,8 @@ _OF_KAFKA = (
     "timeout", "on_lost", "idle_after", FORMAT, "value.format", "key.format", "key.fields",
     "value.fields-include", "schema.registry.url", "schema.registry.basic-auth.user-info", "avro.schema",
     "protobuf.descriptor", "protobuf.message",
-    "on_error", "unknown_columns", "epoch", "delimiter", "quote", "escape", "null_text",
+    "on_error", "on_bad_value", "missing_columns", "unknown_columns", "epoch", "delimiter", "quote", "escape",
+    "null_text",
 )  # fmt: skip
 
 # What the tables of a connector may say beside that, by the connector's name; the connector itself says what of it.
@@ -113,8 +114,8 @@ _OF_KAFKA = (
 CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "files": (
-            "path", "pattern", "partitioned_by", "complete_after", "on_replaced", FORMAT, "on_error", "unknown_columns",
-            "epoch", "header", "delimiter", "quote", "escape", "null_text",
+            "path", "pattern", "partitioned_by", "complete_after", "on_replaced", FORMAT, "on_error", "on_bad_value",
+            "missing_columns", "unknown_columns", "epoch", "header", "delimiter", "quote", "escape", "null_text",
         ),
         "delta": ("path", "starting_version", "on_error", "unknown_columns", "epoch"),
         "iceberg": ("table", "catalog", "catalog.*", "path", "on_error", "unknown_columns", "epoch"),
@@ -128,7 +129,8 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "http": (
             "listen", "url", "start", "header.*", "every", "token", FORMAT, "max_bytes", "queue_bytes", "timeout",
-            "on_error", "unknown_columns", "epoch", "delimiter", "quote", "escape", "null_text",
+            "on_error", "on_bad_value", "missing_columns", "unknown_columns", "epoch", "delimiter", "quote", "escape",
+            "null_text",
         ),
         "spark": (
             FORMAT, "path", "checkpoint", "option.*", "every", "timeout", "on_error", "unknown_columns", "epoch",

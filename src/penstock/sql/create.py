@@ -22,6 +22,7 @@ from penstock.sql.columns import Elements, read_elements, read_names, read_place
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
 from penstock.sql.partitions import partitions_last
+from penstock.sql.peer_properties import in_our_words
 from penstock.sql.properties import Properties, read_properties
 from penstock.sql.sparktables import FILES, SparkClauses, described, read_clauses
 from penstock.sql.statements import (
@@ -213,6 +214,7 @@ def _joined(properties: Properties, clauses: SparkClauses) -> tuple[Diagnostic, 
             properties.add(name, value, found.spans[name], found.value_spans.get(name))
         else:
             properties.values.setdefault(name, value)
+    in_our_words(properties)
     check_table(properties.values, properties.spans)
     return tuple(warnings)
 
@@ -317,6 +319,7 @@ def _view(
         cursor.move()
         properties.add(COMMENT, cursor.string("the comment"), place)
         del properties.spans[COMMENT]  # it is no property that is written as one
+    in_our_words(properties)
     check_view(properties.values, properties.spans)
     cursor.expect("AS")
     kind = next((kind.lower() for kind in ("MATERIALIZED", "LOCAL") if kind in modifiers), "view")

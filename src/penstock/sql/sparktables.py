@@ -26,6 +26,7 @@ from penstock.catalog.properties import (
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
 from penstock.sql.cursor import Cursor
 from penstock.sql.partitions import PartitionedBy, read_partitions
+from penstock.sql.peer_properties import is_known
 from penstock.sql.properties import Properties, read_options
 
 FILES = ("parquet", "json", "csv", "avro")
@@ -336,7 +337,7 @@ def _of_a_connector(
         ours = _in_our_words(name, option, value)
         known = (*CONNECTORS[name], ROWS_PER_STEP)
         for word, meant in ours.items():
-            if is_among(word, known):
+            if is_among(word, known) or is_known(name, word):
                 result.take(word, meant, found.options, option)
             else:
                 warnings.append(no_meaning(f"the option {option[:60]!r}", found.options.spans[option]))
@@ -410,7 +411,9 @@ def _options(found: SparkClauses, result: Properties) -> list[Diagnostic]:
         result.values["header"] = found.options.values.get("header", "false")  # as Spark reads CSV
     for name, value in found.options.values.items():
         ours = _SAME.get(name, name)
-        if ours in known and ours != FORMAT:
+        if is_known("files", name) and result.values[CONNECTOR] == "files":
+            result.take(name, value, found.options, name)
+        elif ours in known and ours != FORMAT:
             result.take(ours, value, found.options, name)
         elif name != "path":
             warnings.append(no_meaning(f"the option {name[:60]!r}", found.options.spans[name]))

@@ -51,6 +51,8 @@ def leniency(style: str, table: Table) -> Leniency:
         new="" if unknown != "add" else "texts" if style == "csv" else "values",
         binary=_BINARIES.get(style, ""),
         json_texts=style == "csv",
+        bad_is_null=declared.ON_BAD_VALUE.value(table) == "null",
+        complete=declared.MISSING_COLUMNS.value(table) == "reject",
     )
 
 

@@ -19,6 +19,19 @@ ON_ERROR = Property(
     "skip",
     ("skip", "fail"),
 )
+ON_BAD_VALUE = Property(
+    "on_bad_value",
+    "A value that does not fit its column has the row rejected, or is NULL, as Flink's `json.ignore-parse-errors` and "
+    "Spark's mode PERMISSIVE have it. What is no row at all is rejected either way.",
+    "reject",
+    ("reject", "null"),
+)
+MISSING_COLUMNS = Property(
+    "missing_columns",
+    "Columns that a row lacks take their DEFAULT or NULL, or the row is rejected.",
+    "null",
+    ("null", "reject"),
+)
 UNKNOWN_COLUMNS = Property(
     "unknown_columns",
     "Columns of the input that the table lacks are left out, or the row (of CSV, Parquet, Avro: the file) is rejected, "
@@ -75,7 +88,19 @@ NULL_TEXT = Property(
     formats=("csv",),
 )
 
-PROPERTIES = (FORMAT, ON_ERROR, UNKNOWN_COLUMNS, EPOCH, HEADER, DELIMITER, QUOTE, ESCAPE, NULL_TEXT)
+PROPERTIES = (
+    FORMAT,
+    ON_ERROR,
+    ON_BAD_VALUE,
+    MISSING_COLUMNS,
+    UNKNOWN_COLUMNS,
+    EPOCH,
+    HEADER,
+    DELIMITER,
+    QUOTE,
+    ESCAPE,
+    NULL_TEXT,
+)
 
 
 def character(item: Property, table: Table) -> str:
