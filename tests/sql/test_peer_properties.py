@@ -44,7 +44,6 @@ def test_words_of_flink(given, meant):
     ("given", "hint"),
     [
         ("'scan.bounded.mode' = 'latest-offset'", "--once"),
-        ("'scan.startup.mode' = 'group-offsets'", "earliest-offset"),
         ("'format' = 'csv', 'csv.allow-comments' = 'true'", "comments"),
         ("'json.ignore-parse-errors' = 'maybe'", "'true'"),
         ("'key.fields-prefix' = 'k_'", "named"),

@@ -18,7 +18,9 @@ from penstock.steps.rows.values import Leniency
 
 # How a text is a BINARY in formats that have no bytes.
 _BINARIES: Mapping[str, Literal["base64", "hex"]] = {
-    **dict.fromkeys(("json", "upsert", "debezium", "debezium-json"), "base64"),
+    **dict.fromkeys(
+        ("json", "upsert", "debezium", "debezium-json", "canal-json", "maxwell-json", "ogg-json"), "base64"
+    ),
     "csv": "hex",
 }
 

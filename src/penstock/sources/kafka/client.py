@@ -130,6 +130,7 @@ def client_of(declared: Declared, what: str, patience: float) -> Client:
     driver()
     values = expanded_all(declared.properties, what)
     passed = {name.removeprefix(PASSED): value for name, value in values.items() if name.startswith(PASSED)}
+    passed.pop("auto.offset.reset", None)  # of a group's offsets alone, which `topics` looks at
     return Client(
         what,
         servers_of(declared.properties),

@@ -14,6 +14,7 @@ from penstock.sources.properties import Property, check_duration
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _OFFSETS = re.compile(r"partition:(\d+),offset:(\d+)")
 PASSED = "properties."
+GROUP, RESET = "properties.group.id", "properties.auto.offset.reset"
 
 
 def _check_names(text: str) -> str | None:
@@ -53,9 +54,10 @@ PASSED_ON = Property(
 STARTUP = Property(
     "scan.startup.mode",
     "Where reading begins in a pipeline that has read nothing yet. Partitions that come later are read from their "
-    "beginning.",
+    "beginning. `'group-offsets'` is where the group `'properties.group.id'` stands, which is only looked at; a "
+    "partition without an offset of it goes by `'properties.auto.offset.reset'`, `'earliest'` by default.",
     "earliest-offset",
-    ("earliest-offset", "latest-offset", "timestamp", "specific-offsets"),
+    ("earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets"),
 )
 STARTUP_OFFSETS = Property(
     "scan.startup.specific-offsets",
@@ -127,6 +129,9 @@ def _missing(table: Table) -> list[Diagnostic]:
     if not servers_of(given):
         message = f"table {table.name}: the connector needs 'bootstrap.servers'"
         found.append(Diagnostic("MISSING_PROPERTY", message, table.span, hint="'bootstrap.servers' = 'localhost:9092'"))
+    if STARTUP.value(table) == "group-offsets" and not given.get(GROUP):
+        message = f"table {table.name}: '{STARTUP.name}' = 'group-offsets' needs '{GROUP}'"
+        found.append(Diagnostic("MISSING_PROPERTY", message, table.span, hint=f"'{GROUP}' = 'the group'"))
     wanted = {"timestamp": STARTUP_TIME, "specific-offsets": STARTUP_OFFSETS}.get(STARTUP.value(table))
     if wanted is not None and wanted.name not in given:
         message = f"table {table.name}: '{STARTUP.name}' = '{STARTUP.value(table)}' needs '{wanted.name}'"
@@ -136,6 +141,8 @@ def _missing(table: Table) -> list[Diagnostic]:
 
 def _contradictions(table: Table) -> list[Diagnostic]:
     own = [name for name in table.properties if name.removeprefix(PASSED) in _OWN and name.startswith(PASSED)]
+    if STARTUP.value(table) == "group-offsets":
+        own = [name for name in own if name != RESET]
     return [
         Diagnostic(
             "BAD_PROPERTY",

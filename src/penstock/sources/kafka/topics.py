@@ -103,9 +103,24 @@ class Topics:
             return low
         if mode == "latest-offset":
             return high
+        if mode == "group-offsets":
+            return self._of_group(partition, low, high)
         if mode == "timestamp":
             return self._since(partition, int(self.table.properties[declared.STARTUP_TIME.name]), high)
         return self._specific().get(partition[1], low)
+
+    def _of_group(self, partition: Partition, low: int, high: int) -> int:
+        """The offset that the table's group has committed; without one the beginning, or the end, as it says."""
+        group = self.client.consumer(lambda _error: None, group=self.table.properties[declared.GROUP])
+        try:
+            (found,) = group.committed([TopicPartition(*partition)], timeout=self.client.patience)
+        except KafkaException as error:
+            raise self.client.out_of_reach(self.client.said(error)) from None
+        finally:
+            group.close()
+        if found.offset >= 0:
+            return min(max(int(found.offset), low), high)
+        return high if self.table.properties.get(declared.RESET, "").lower() in ("latest", "largest") else low
 
     def _specific(self) -> Mapping[int, int]:
         return declared.specific_offsets(self.table.properties[declared.STARTUP_OFFSETS.name])

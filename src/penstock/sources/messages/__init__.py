@@ -9,6 +9,7 @@
 | `csv` | one record of fields |
 | `raw` | the bytes themselves, or their text, as the one column |
 | `debezium` | Debezium's envelope of a change: before, after, op |
+| `changes` | the envelopes of Canal, Maxwell and OGG |
 | `schemas/` | Avro and Protobuf, with a schema registry or without |
 | `keys` | the columns that a message's key holds, and messages without a value |
 | `metadata` | columns filled by what is known beside the value |

@@ -10,6 +10,7 @@ from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sources.formats.choice import csv_shape, leniency
 from penstock.sources.messages import declared
 from penstock.sources.messages.api import MessageFormat
+from penstock.sources.messages.changes import ChangeMessages
 from penstock.sources.messages.csv import CsvMessages
 from penstock.sources.messages.debezium import DebeziumMessages
 from penstock.sources.messages.json import JsonMessages
@@ -100,6 +101,8 @@ def _format(
             return CsvMessages(table, csv_shape(table))
         case "raw":
             return RawMessages(table)
+        case _ if style in declared.CHANGES:
+            return ChangeMessages(table, style, adds=tell is not None)
         case "debezium" | "debezium-json":
             return DebeziumMessages(table, style, tell=tell)
         case _:

@@ -9,14 +9,17 @@ from penstock.sources.formats import declared as formats
 from penstock.sources.messages.schemas import declared as schemas
 from penstock.sources.properties import Property
 
-FORMATS = ("json", "csv", "raw", "debezium", "debezium-json", "upsert", *schemas.FORMATS)
+CHANGES = ("canal-json", "maxwell-json", "ogg-json")
+FORMATS = ("json", "csv", "raw", "debezium", "debezium-json", *CHANGES, "upsert", *schemas.FORMATS)
 UPSERT = "upsert"
 KEY_FORMATS = ("json", "raw", "avro-confluent", "protobuf-confluent")
 
 FORMAT = Property(
     "format",
     "The format of a message's value. `'upsert'` is JSON where a message without a value deletes the row of its key; "
-    "`'debezium'` (or `'debezium-json'`) is Debezium's envelope; `'raw'` the value as it is, in the one column for it; "
+    "`'debezium'` (or `'debezium-json'`) is Debezium's envelope, and "
+    "`'canal-json'`, `'maxwell-json'` and `'ogg-json'` are those of others; `'raw'` the value as it is, in the one "
+    "column for it; "
     "`…-confluent` is with the number of its schema, which a registry knows.",
     "json",
     FORMATS,
