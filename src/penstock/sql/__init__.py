@@ -19,6 +19,7 @@
 | `create` | CREATE, DECLARE and DROP |
 | `alter` | ALTER TABLE … ADD COLUMNS |
 | `columns` | the columns, keys and properties of CREATE TABLE |
+| `peer_properties` | properties by the names of Flink's and Spark's connectors |
 | `properties` | properties in the text: WITH, SETTINGS, OPTIONS |
 | `streams` | the streams of the dialect timeplus |
 | `partitions` | its PARTITIONED BY |

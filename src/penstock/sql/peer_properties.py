@@ -192,17 +192,17 @@ _OF_KAFKA: Mapping[str, Meaning] = {
 }  # fmt: skip
 
 _SPARKS_TEXTS = (
-    "encoding", "charset", "comment", "linesep", "locale", "timezone", "emptyvalue", "nanvalue", "positiveinf",
+    "encoding", "charset", "linesep", "locale", "timezone", "emptyvalue", "nanvalue", "positiveinf",
     "negativeinf", "chartoescapequoteescaping", "unescapedquotehandling", "columnpruning", "singlevariantcolumn",
     "allowcomments", "allowunquotedfieldnames", "allowsinglequotes", "allownumericleadingzeros",
-    "allowbackslashescapinganycharacter", "allowunquotedcontrolchars", "primitivesasstring",
+    "allowbackslashescapinganycharacter", "allowunquotedcontrolchars",
 )  # fmt: skip
 _SPARKS_DEFAULTS: Mapping[str, tuple[str, ...]] = {
     "encoding": ("utf-8", "utf8"), "charset": ("utf-8", "utf8"), "locale": ("en-us",), "emptyvalue": ("",),
-    "nanvalue": ("nan",), "timezone": ("utc", "z"), "chartoescapequoteescaping": ("\\",), "comment": ("",),
+    "nanvalue": ("nan",), "timezone": ("utc", "z"), "chartoescapequoteescaping": ("\\",),
     "linesep": ("\n", "\r\n"), "allowsinglequotes": ("false",), "allownumericleadingzeros": ("false",),
     "allowcomments": ("false",), "allowunquotedfieldnames": ("false",), "allowunquotedcontrolchars": ("false",),
-    "allowbackslashescapinganycharacter": ("false",), "primitivesasstring": ("false",), "columnpruning": ("true",),
+    "allowbackslashescapinganycharacter": ("false",), "columnpruning": ("true",),
     "unescapedquotehandling": (), "singlevariantcolumn": (), "positiveinf": ("inf", "infinity"),
     "negativeinf": ("-inf", "-infinity"),
 }  # fmt: skip
@@ -224,6 +224,7 @@ _OF_FILES: Mapping[str, Meaning] = {
     "ignoretrailingwhitespace": _only("false", instead="rtrim(c) in a view"),
     "inferschema": _any,
     "prefersdate": _any,
+    "primitivesasstring": _any,
     "prefersdecimal": _any,
     "samplingratio": _any,
     "enforceschema": _any,
@@ -265,8 +266,8 @@ class _Word:
 
 
 def is_known(connector: str, name: str) -> bool:
-    """True for a name of a peer's that a connector has a meaning for."""
-    return _meaning(name, connector, {}) is not None
+    """True for a name of a peer's that means something to a connector, or is refused."""
+    return _meaning(name, connector, {}) not in (None, _any)
 
 
 def in_our_words(properties: Properties) -> None:

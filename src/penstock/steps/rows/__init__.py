@@ -13,5 +13,6 @@
 | `refused` | rows that a step goes without because a view raises for them |
 | `row_lines` | the waterlines that rows keep, for readers that judge them |
 | `rejected` | rows that did not make it into their table |
+| `interval_texts` | intervals as text, as Spark writes them |
 | `values` | checks of single values against declared types |
 """

@@ -114,7 +114,7 @@ def converter(kind: Type, zone: tzinfo = UTC, lenient: Leniency = STRICT) -> Con
     if lower == "boolean":
         return _boolean_text if text else _boolean
     if "<" in lower or lower == "variant":
-        convert = _variant if lower == "variant" else _nested(kind, zone, replace(lenient, json_texts=False))
+        convert = _variant if lower == "variant" else _nested(kind, zone, _within_json(lenient))
         return _from_json_text(convert, or_text=lower == "variant") if lenient.json_texts else convert
     if match := re.fullmatch(r"(varchar|char)\((\d+)\)", lower):
         return _limited(int(match[2]), padded=match[1] == "char")
@@ -123,6 +123,11 @@ def converter(kind: Type, zone: tzinfo = UTC, lenient: Leniency = STRICT) -> Con
     if lower == "binary":
         return _BINARIES[lenient.binary]
     return _OTHERS.get(lower) or _by_prefix(lower, text=text)
+
+
+def _within_json(lenient: Leniency) -> Leniency:
+    """The leniency of the parts of a nested value, which are JSON's where that is a text of it."""
+    return replace(lenient, json_texts=False, binary="base64") if lenient.json_texts else lenient
 
 
 def _by_prefix(lower: str, *, text: bool) -> Convert:
