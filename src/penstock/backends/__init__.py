@@ -22,6 +22,7 @@
 | lines      | waterlines as SQL                                      |
 | scans      | which parts of traces have been read, while that is measured |
 | columns    | declared types as Arrow types                          |
+| leaves     | Arrow columns changed at their leaves, however deep    |
 | parts      | values within values: what is done with each part of a type |
 | weighted   | rows with weights as Arrow tables                      |
 | cancelling | rows of a change that cancel one another, in Arrow     |
