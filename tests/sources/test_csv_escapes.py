@@ -82,7 +82,7 @@ def test_empty_texts_are_kept_however_a_piece_is_read(tmp_path, records):
 def test_binary_and_nested_values_are_texts(tmp_path):
     columns = "a BINARY, b ARRAY<INT>, c STRUCT<x: INT, y: BINARY>, d INTERVAL DAY TO SECOND, e INTERVAL YEAR TO MONTH"
     day, month = "INTERVAL '1 02:03:04.5' DAY TO SECOND", "INTERVAL '1-2' YEAR TO MONTH"
-    line = CsvWriter().record([b"\0\xff", [1, None], {"x": 1, "y": "\\x01"}, day, month])
+    line = CsvWriter().record([b"\0\xff", [1, None], {"x": 1, "y": b"\x01"}, day, month])
     written(tmp_path / "1.csv", f"a,b,c,d,e\n{line}plain,,,,\n", age=OLD)
     first, second = reader(tmp_path, "csv", columns).all()
     assert first == (b"\0\xff", [1, None], {"x": 1, "y": b"\x01"}, dt.timedelta(days=1, seconds=7384.5), 14)
