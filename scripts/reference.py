@@ -7,6 +7,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # it may have been loaded by its path
 from case_files import cases_page
+from dialect_words import page_with_words
 from emission_picture import emission_picture
 from python_api import python_page, relations_page
 
@@ -294,6 +296,10 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/relations.md": relations_page,
     "docs/reference/settings.md": settings_page,
     "docs/reference/waterlines.md": waterlines_page,
+    **{
+        f"docs/reference/{name}.md": partial(page_with_words, name)
+        for name in ("calcite", "feldera", "flink", "timeplus")
+    },
     "docs/tests.md": tests_page,
 }
 

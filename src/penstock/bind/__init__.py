@@ -11,6 +11,7 @@ subqueries/   | a subquery, and its join with the rest    | subquery.bind_subque
 matching/     | MATCH_RECOGNIZE                           | clause.bind_match_recognize
 windows/      | OVER and WINDOW                           | named_windows.with_definition, over.windowed
 time_windows/ | TUMBLE, HOP, CUMULATE, SESSION            | tables.bind_window_table, in_group_by.with_group_windows
+peers/        | words with the meaning of another system  | meanings.in_peers_meaning
 row_order/    | answers that hang on the order of rows    | deterministic.deterministic_aggregate
 
 A folder imports from those below it, and all of them from the files beside this one: what a name means (`scope`,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from penstock.errors import Diagnostic
 from penstock.plan.nodes import Field, Plan
 
 
@@ -35,7 +36,8 @@ class BoundQuery:
     """A bound query: `names` are its columns, the plan's first fields; fields behind them are `carried`.
 
     `correlation` is None for what is more than one SELECT, which no key ties to anything. `empty` is the value of a
-    global aggregate's only column over no rows, None where that is NULL.
+    global aggregate's only column over no rows, None where that is NULL. `warnings` are of words that mean something
+    else in the system that its dialect is named after; `meanings` are the rules by which words got that meaning.
     """
 
     plan: Plan
@@ -43,6 +45,8 @@ class BoundQuery:
     correlation: Correlation | None = None
     empty: exp.Expression | None = None
     single_row: bool = False
+    warnings: tuple[Diagnostic, ...] = ()
+    meanings: frozenset[str] = frozenset()
 
     @property
     def fields(self) -> tuple[Field, ...]:

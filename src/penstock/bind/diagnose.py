@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from penstock.catalog.model import SYSTEM_TABLES, Table, View
 from penstock.errors import Span, SqlError, did_you_mean
 from penstock.sql.complaints import wrong
+from penstock.sql.rules import Rules
 from penstock.sql.text import span_of
 
 # Names of other systems, and what says the same.
@@ -35,6 +37,12 @@ class ReadsAround(NotIncremental):
         reason = "a derived table or CTE in a subquery that reads the query around the subquery"
         super().__init__(reason, tree, "the condition on the enclosing query's columns in the subquery itself")
         self.tree = tree
+
+
+def is_another_case(found: Table | View, name: str, rules: Rules) -> bool:
+    """True where a dialect finds a relation by its name as it was written alone, and this is another one."""
+    system = found.name.lower() in SYSTEM_TABLES or found.name.startswith("__")
+    return rules.case_sensitive and found.name != name and not system
 
 
 def unknown_relation(

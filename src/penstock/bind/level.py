@@ -21,13 +21,14 @@ from penstock.bind.domain import Domain, NeedDomain
 from penstock.bind.group_window import GroupWindow
 from penstock.bind.marks import OUTER, SUBQUERY, marked
 from penstock.bind.opened_variants import variants_read
+from penstock.bind.peers.meanings import in_peers_meaning
 from penstock.bind.rounded_dates import dates_kept
 from penstock.bind.scalars import scalar_of
 from penstock.bind.scope import Relation, Scope, Visible, with_fields
 from penstock.bind.taking_in import TakingIn
 from penstock.catalog.model import Catalog
 from penstock.catalog.types import Type
-from penstock.errors import Span, SqlError
+from penstock.errors import Diagnostic, Span, SqlError
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.dialects import rules_of
@@ -70,6 +71,8 @@ class Context:
     taking_in: TakingIn | None = field(default=None, compare=False)
     arrival: bool = False
     hands_on: bool = False
+    warnings: list[Diagnostic] = field(default_factory=list, compare=False)
+    meanings: set[str] = field(default_factory=set, compare=False)
 
     @property
     def rules(self) -> Rules:
@@ -128,6 +131,8 @@ class Level:
         if not self.depth:  # a part of an expression is checked with the whole
             bound = variants_read(bound, self.fields) if self.context.rules.open_variants else bound
             bound = dates_kept(bound, self.fields) if self.context.rules.rounds_dates else bound
+            bound, meanings = in_peers_meaning(bound, self._known_fields(), self.context.rules, self._value_type)
+            self.context.meanings.update(meanings)
             check_types(bound, self.fields, self._answers)
         return bound
 
@@ -141,6 +146,22 @@ class Level:
             return None, [], kinds
         sign = {IN: "IN", QUANTIFIED: "a comparison"}.get(found.kind)
         return None if sign is None else (sign, mark.expressions[1 : found.needles + 1], kinds)
+
+    def _known_fields(self) -> Mapping[str, Field]:
+        """The fields of this level and of those around it, whose columns it may read."""
+        around = self.context.enclosing
+        return self.fields if around is None else {**around._known_fields(), **self.fields}  # noqa: SLF001
+
+    def _value_type(self, mark: exp.Anonymous) -> Type | None:
+        """The type of a subquery's value; None for what is none."""
+        found = self.subqueries[int(mark.expressions[0].name)] if mark.this == SUBQUERY else None
+        return found.bound.fields[0].type if found is not None and found.kind == SCALAR else None
+
+    def warn(self, code: str, message: str, place: exp.Expression, hint: str) -> None:
+        """Have the statement warn, once for each place."""
+        found = Diagnostic(code, message, span_of(place), hint=hint, severity="warning")
+        if found not in self.context.warnings:
+            self.context.warnings.append(found)
 
     def bind_condition(self, tree: exp.Expression, clause: str) -> exp.Expression:
         """As `bind`, for a condition: that of ON or WHERE."""

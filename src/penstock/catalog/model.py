@@ -318,7 +318,8 @@ class View:
     be None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None for a view that was only
     declared (DECLARE RECURSIVE VIEW). `source` is what the places in it are places of, `declaration` the whole
     statement, `dialect` the one in which it is written. A standing query that shows a view with EMIT has that view as
-    its `owner`; one that `writes` into a table has its statement.
+    its `owner`; one that `writes` into a table has its statement. `warnings` are of words in its query that mean
+    something else in the system that its dialect is named after, `meanings` the rules by which they got that meaning.
     """
 
     name: str
@@ -339,6 +340,7 @@ class View:
     writes: Writing | None = None
     places: Mapping[str, PropertyPlace] = field(default_factory=lambda: NOTHING, compare=False, repr=False)
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+    meanings: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     @property
     def emits(self) -> bool:
@@ -482,7 +484,7 @@ class Catalog:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """The warnings of what stands in the statements of tables and views, or is set, and has no meaning here."""
+        """The warnings of what stands in statements, or is set, and has no meaning here, or another one."""
         of_tables = (item for table in self.tables.values() for item in table.warnings)
         of_views = (item for view in self.views.values() for item in view.warnings)
         return (*of_tables, *of_views, *without_meaning(self.settings))

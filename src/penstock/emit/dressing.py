@@ -29,12 +29,13 @@ _NOTHING: Mapping[Any, int] = MappingProxyType({})
 class Counts:
     """The counts over the life of a query.
 
-    `shown` are its rows, as many as LIMIT says where it has ended, `emissions` what emit_version() numbers; `versions`
-    has the changes of each group, and `of_values` the rows of each value of LIMIT … BY.
+    `shown` are its rows, as many as LIMIT says where it has ended, `emissions` what emit_version() numbers, of each
+    substream for itself; `versions` has the changes of each group, and `of_values` the rows of each value of
+    LIMIT … BY.
     """
 
     shown: int = 0
-    emissions: int = 0
+    emissions: Mapping[Any, int] = field(default_factory=lambda: _NOTHING)
     versions: Mapping[Any, int] = field(default_factory=lambda: _NOTHING)
     of_values: Mapping[Any, int] = field(default_factory=lambda: _NOTHING)
 
@@ -167,11 +168,20 @@ class Dressing:
         return shown, counts
 
     def _emission_numbers(self, rows: Rows, counts: Counts) -> tuple[list[int], Counts]:
-        """Numbers of emissions: one for all rows of a step, or for each window of it; PER EVENT one for each row."""
+        """Numbers of emissions, in each substream: one for all rows of a step, or for each window of it.
+
+        PER EVENT one for each row.
+        """
         each = isinstance(self.showing.trigger, Row)
         groups = list(range(rows.num_rows)) if each else groups_of(rows, self.showing.windows)
-        numbers = {group: counts.emissions + number for number, group in enumerate(dict.fromkeys(groups))}
-        return [numbers[group] for group in groups], replace(counts, emissions=counts.emissions + len(numbers))
+        streams = groups_of(rows, self.showing.partition)
+        emissions, numbers = dict(counts.emissions), dict[Any, int]()
+        for stream, group in zip(streams, groups, strict=True):
+            if (stream, group) not in numbers:
+                numbers[stream, group] = emissions.get(stream, 0)
+                emissions[stream] = numbers[stream, group] + 1
+        found = [numbers[key] for key in zip(streams, groups, strict=True)]
+        return found, replace(counts, emissions=MappingProxyType(emissions))
 
     def _versions(self, rows: Rows, counts: Counts) -> tuple[list[int], Counts]:
         """The number of changes of a row's window in its substream, or of the whole result, shown before it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -43,6 +44,16 @@ def read_elements(cursor: Cursor) -> Elements:
     elements = Elements()
     cursor.listed(lambda: read_element(cursor, elements), "the columns")
     return elements
+
+
+# NULL may stand in such a column, and does where a row leaves it out.
+_NULLABLE = re.compile(r"\bnullable\b|(?<!not )(?<!default )\bnull\b", re.IGNORECASE)
+_VALUES = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"), "0"),
+    **dict.fromkeys(("string", "varchar", "char"), "''"),
+    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "'1970-01-01'"),
+    "boolean": "false",
+}
 
 
 def read_element(cursor: Cursor, elements: Elements) -> None:
@@ -113,7 +124,19 @@ def _column(cursor: Cursor, elements: Elements) -> Column:
             cursor.move(here - cursor.index)
             cursor.fail(f"the column {name} has two declarations of {kind}", code="DUPLICATE_CLAUSE")
         column, written = changed, {*written, kind}
-    return replace(column, text=cursor.text_since(start))
+    text = cursor.text_since(start)
+    if cursor.rules.event_times and column.default is None and not _NULLABLE.search(text):
+        column = replace(column, default=_value_of_type(column.type))
+    return replace(column, text=text)
+
+
+def _value_of_type(kind: str | None) -> str | None:
+    """What Timeplus puts into a column that a row leaves out; None for a type without such a value here."""
+    name = (kind or "").partition("(")[0].partition("<")[0]
+    if name in ("array", "map"):
+        return f"CAST({name}() AS {kind})"
+    value = _VALUES.get(name)
+    return None if value is None else f"CAST({value} AS {kind})"
 
 
 def _computed(cursor: Cursor, name: str, span: Span, elements: Elements) -> None:

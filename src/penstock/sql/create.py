@@ -330,8 +330,8 @@ def _view(
         cursor.end()
     except ParseFailure as failure:
         reason = spark_alone_reads(cursor.tokens[start:], failure)
-        if reason is None or columns or into:
-            raise
+        if reason is None or columns or into or cursor.rules.name != "penstock":
+            raise  # in another dialect the words would get Spark's meaning
         return Unparsed(
             text=text,
             span=span,

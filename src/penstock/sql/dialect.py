@@ -17,7 +17,7 @@ from sqlglot.errors import ErrorLevel
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.errors import Span
+from penstock.errors import Diagnostic, Span
 from penstock.sql import marks
 from penstock.sql.failure import ParseFailure
 from penstock.sql.jsonvalues import JsonValueParser
@@ -122,6 +122,36 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser,
         # Where sqlglot names the token that it has just read, what is missing is behind it.
         place = self._curr if token is None or token is self._prev else token
         raise ParseFailure(place or None)
+
+    def _parse_ordered(self, parse_method: Callable[[], Any] | None = None) -> Any:
+        """An item of ORDER BY; where nothing is said of NULL, the dialect says where it comes."""
+        found = super()._parse_ordered(parse_method)
+        said = [marks.word(token) for token in self._tokens[max(self._index - 2, 0) : self._index]]
+        if found is not None and said not in (["NULLS", "FIRST"], ["NULLS", "LAST"]):
+            match self.rules.nulls:
+                case "greatest":
+                    found.set("nulls_first", bool(found.args.get("desc")))
+                case "last":
+                    found.args["nulls_first"] = False
+        return found
+
+    def parse_set_operation(self, *args: Any, **kwargs: Any) -> Any:
+        """UNION, EXCEPT and INTERSECT; in some dialects those without ALL or DISTINCT keep duplicates."""
+        start = self._index
+        found = super().parse_set_operation(*args, **kwargs)
+        if found is None or not self.rules.keeps_duplicates:
+            return found
+        place = next(at for at in range(start, self._index) if self._tokens[at].token_type in self.SET_OPERATIONS)
+        if self._tokens[place + 1].token_type in (TokenType.ALL, TokenType.DISTINCT):
+            return found
+        if isinstance(found, exp.Union):
+            found.args["distinct"] = False
+            return found
+        word = marks.word(self._tokens[place])
+        message = f"{word} without ALL or DISTINCT, which there keeps the duplicates of the left side"
+        hint = f"{word} DISTINCT, {word} ALL, or WHERE {'NOT ' if word == 'EXCEPT' else ''}EXISTS (…)"
+        span = Span(self._tokens[place].start, self._tokens[place].end + 1)
+        raise ParseFailure(None, Diagnostic("SET_OPERATION", message, span, hint=hint))
 
     def _parse_stream(self) -> None:
         """Nothing: in FROM, `stream` is the name of a relation, before an alias too."""

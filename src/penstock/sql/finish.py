@@ -11,6 +11,7 @@ from sqlglot import exp
 from penstock.catalog.word_list import word_list
 from penstock.errors import Diagnostic, Span
 from penstock.sql.aliases import spread_aliases
+from penstock.sql.escapes import keep_escapes, with_plain_backslashes
 from penstock.sql.failure import ParseFailure
 from penstock.sql.nodes import WRITTEN
 from penstock.sql.points import POINT
@@ -44,7 +45,7 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
             case exp.Placeholder() | exp.Parameter() | exp.SessionParameter():
                 raise ParseFailure(None, Diagnostic("UNSUPPORTED_PARAMETER", _PARAMETER, _nearest(node), hint=_WRITE))
             case exp.Literal() if node.is_string:
-                _keep_escapes(node, source)
+                keep_escapes(node, source, rules.backslash)
             case exp.Query():
                 _take_marks(node)
             case exp.Fetch():
@@ -57,6 +58,8 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _widen(node)
             case exp.Anonymous() if node.name.upper() in _JOINED:
                 _one_distinct_value(node)
+    for node in list(tree.find_all(exp.Like, exp.ILike)) if rules.backslash != "escape" else ():
+        with_plain_backslashes(node, rules.backslash)
     tree = replaced(tree, (exp.Bracket,), _counted_from_one) if rules.counts_from_one else tree
     if (path := rules.json_at) is not None:
         tree = replaced(tree, (exp.JSONExtract,), lambda node: _with_json(node, source, path))
@@ -217,15 +220,6 @@ def _unit_argument(call: exp.Anonymous) -> None:
     first = call.expressions[0]
     if isinstance(first, exp.Column) and not first.table and first.name.upper() in _UNITS:
         first.replace(exp.Var(this=first.name.upper()))
-
-
-def _keep_escapes(literal: exp.Literal, source: str) -> None:
-    start, end = literal.meta.get("start"), literal.meta.get("end")
-    if start is None or end is None:
-        return
-    written = source[start : end + 1]
-    if "\\" in written and written[:1] in {"'", '"'} and written[0] == written[-1]:
-        literal.meta["raw"] = written
 
 
 def _take_marks(query: exp.Query) -> None:

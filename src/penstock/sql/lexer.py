@@ -45,6 +45,18 @@ class QuotedNameTokenizer(SparkTokenizer):
     STRING_ESCAPES = ["\\", "'"]  # noqa: RUF012
 
 
+class StandardTokenizer(QuotedNameTokenizer):
+    """Tokens of standard SQL, in whose texts a backslash is a character."""
+
+    STRING_ESCAPES = ["'"]  # noqa: RUF012
+
+
+class FlinkTokenizer(SparkTokenizer):
+    """Tokens of Flink: names in backticks, and a backslash is a character."""
+
+    STRING_ESCAPES = ["'", '"']  # noqa: RUF012
+
+
 class SparkLexis(Databricks):
     """Databricks' dialect with Spark 4's tokens."""
 
@@ -57,9 +69,23 @@ class QuotedNameLexis(Databricks):
     Tokenizer = QuotedNameTokenizer
 
 
+class StandardLexis(Databricks):
+    """Databricks' dialect with double-quoted names, and texts without escapes."""
+
+    Tokenizer = StandardTokenizer
+
+
+class FlinkLexis(Databricks):
+    """Databricks' dialect with texts without escapes."""
+
+    Tokenizer = FlinkTokenizer
+
+
 @cache
-def _lexis(*, double_quoted_names: bool) -> Databricks:
-    return QuotedNameLexis() if double_quoted_names else SparkLexis()
+def _lexis(*, double_quoted_names: bool, escapes: bool) -> Databricks:
+    if escapes:
+        return QuotedNameLexis() if double_quoted_names else SparkLexis()
+    return StandardLexis() if double_quoted_names else FlinkLexis()
 
 
 def tokenize(text: str, rules: Rules) -> list[Token]:
@@ -67,8 +93,8 @@ def tokenize(text: str, rules: Rules) -> list[Token]:
     _check_characters(text)
     _check_closed(text, rules)
     try:
-        tokens = _lexis(double_quoted_names=rules.double_quoted_names).tokenize(text)
-        return _with_names([token for token in tokens if token.token_type is not TokenType.HINT])
+        lexis = _lexis(double_quoted_names=rules.double_quoted_names, escapes=rules.backslash != "character")
+        return _with_names([token for token in lexis.tokenize(text) if token.token_type is not TokenType.HINT])
     except SqlglotError as error:
         raise SqlError(Diagnostic("SYNTAX_ERROR", "this text cannot be read as SQL", Span(0, len(text)))) from error
 
@@ -133,6 +159,9 @@ _INSIDE = {
     "`": re.compile(r"(?:[^`]|``)*`", re.DOTALL),
 }
 _RAW_INSIDE = {"'": re.compile(r"[^']*'"), '"': re.compile(r'[^"]*"')}
+_INSIDE_WITHOUT_ESCAPES = _INSIDE | {
+    quote: re.compile(rf"(?:[^{quote}]|{quote}{quote})*{quote}") for quote in ("'", '"')
+}
 
 
 def hints(text: str, rules: Rules) -> list[Diagnostic]:
@@ -183,7 +212,8 @@ def _end_of_quoted(text: str, opening: re.Match[str], rules: Rules) -> int:
     raw = len(mark) > 1 and not _part_of_word(text, opening.start())
     start = opening.start() if raw or len(mark) == 1 else opening.start() + 1
     quote = mark[-1]
-    end = (_RAW_INSIDE if raw else _INSIDE)[quote].match(text, opening.end())
+    inside = _INSIDE_WITHOUT_ESCAPES if rules.backslash == "character" else _INSIDE
+    end = (_RAW_INSIDE if raw else inside)[quote].match(text, opening.end())
     if end is not None:
         return end.end()
     what = "quoted name" if quote == '"' and rules.double_quoted_names else _QUOTES[quote]

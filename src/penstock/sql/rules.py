@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from sqlglot import exp
 
 Rewrite = Callable[[exp.Anonymous], exp.Expression]
+# In Spark `\d` is d; in ClickHouse the backslash stays where it is no known escape; in standard SQL it is a character.
+Backslash = Literal["escape", "known escape", "character"]
+Nulls = Literal["smallest", "greatest", "last"]
 
 
 def _none() -> Mapping[str, Any]:
@@ -33,9 +36,14 @@ class Rules:
     is in Spark's words. `namespaces` are names in front of a relation that say nothing, since there is one namespace.
     `idle_settings` are the beginnings of names of settings that SET takes and that have no meaning here. Without
     `watermarks_drop` a WATERMARK drops no rows of its table.
+    `backslash` says what a backslash is in a text, `nulls` where an ORDER BY without NULLS FIRST or LAST puts NULL.
+    With `keeps_duplicates` UNION without a word is UNION ALL.
+    `meanings` are the names of rules by which words mean something else than in Spark, once types are known.
     """
 
     name: str
+    backslash: Backslash = "escape"
+    nulls: Nulls = "smallest"
     types: Mapping[str, str] = field(default_factory=_none)
     declared: Mapping[str, str] = field(default_factory=_none)
     functions: Mapping[str, str] = field(default_factory=_none)
@@ -59,3 +67,5 @@ class Rules:
     namespaces: tuple[str, ...] = ()
     idle_settings: tuple[str, ...] = ()
     watermarks_drop: bool = True
+    keeps_duplicates: bool = False
+    meanings: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_numeric
 from penstock.catalog.word_list import word_list
 
 Kinds = Sequence[Type | None]
@@ -128,8 +128,14 @@ def scalar_type(name: str, kinds: Kinds) -> Type | None:
     """The type of a scalar function."""
     if name == "nullif" and kinds:
         return kinds[0]
-    if name == "abs" and kinds:
-        return number_of(kinds[0])
+    if name in ("abs", "round", "bround") and kinds:
+        return number_of(kinds[0]) if name == "abs" or kinds[0] in (*INTEGRAL, *FRACTIONAL) else None
+    if name in ("ceil", "ceiling", "floor") and len(kinds) == 1 and kinds[0] in (*INTEGRAL, *FRACTIONAL):
+        return "bigint"
+    if name in ("mod", "pmod") and kinds and all(kind in INTEGRAL for kind in kinds):
+        return max((kind for kind in kinds if kind is not None), key=INTEGRAL.index)
+    if name in ("sign", "signum") and kinds and kinds[0] is not None and is_numeric(kinds[0]):
+        return "double"
     if name in _OF_BYTES_TOO and kinds and kinds[0] in ("binary", None):
         return padded_type(kinds) if name in ("lpad", "rpad") else kinds[0]
     if name == "concat":

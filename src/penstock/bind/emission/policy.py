@@ -18,7 +18,8 @@ STREAM, CHANGES, DELTA = "STREAM", "CHANGES", "DELTA"
 class Kind:
     """The kind of a query: aggregated or not, over windows or not; `told` if it shows changes as a column.
 
-    A `streamed` one, SELECT STREAM, shows each row once.
+    A `streamed` one, SELECT STREAM, shows each row once. A `running` one is over groups that change: its own, or those
+    of a query in FROM of which it chooses and computes rows.
     """
 
     aggregated: bool
@@ -26,6 +27,7 @@ class Kind:
     dialect: str
     told: bool = False
     streamed: bool = False
+    running: bool = False
 
     @property
     def timeplus(self) -> bool:
@@ -46,7 +48,7 @@ def trigger_of(clause: EmitClause, kind: Kind) -> Trigger:
         return clause.trigger
     if kind.windowed and closes_windows(clause, kind.dialect):
         return WindowClose()
-    if kind.aggregated and kind.timeplus:
+    if kind.running and kind.timeplus:
         return Tick(_TICK)
     return Batch()
 
@@ -86,7 +88,7 @@ def content_of(clause: EmitClause, trigger: Trigger, kind: Kind) -> Content:
         return Content.FINAL
     if clause.word == CHANGES or kind.told or is_stamped(clause, kind):
         return Content.CHANGES
-    if isinstance(trigger, Tick) and kind.aggregated:
+    if isinstance(trigger, Tick) and (kind.aggregated or kind.running):
         return Content.FULL
     return Content.CHANGED
 

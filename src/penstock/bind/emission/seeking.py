@@ -26,7 +26,7 @@ from penstock.errors import Diagnostic, Span, SqlError
 _BACK = re.compile(r"-(\d{1,9})(ms|s|m|h|d|w)")
 _DIGITS = 18  # fewer than the greatest BIGINT has
 _UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_COMPARISONS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.Between)
+_COMPARISONS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ from penstock.sql.nesting import room_for_nesting
 from penstock.sql.nodes import SUBSTREAMS, TableFunction
 from penstock.sql.points import POINT, is_begun, point_of
 from penstock.sql.text import span_of
-from penstock.sql.trees import call_name
+from penstock.sql.trees import aggregate_calls, call_name
 
 _MICROSECOND = timedelta(microseconds=1)
 _WINDOWS = frozenset({"TUMBLE", "HOP", "SESSION", "CUMULATE"})
@@ -192,7 +192,8 @@ class _Binding:
         )
         windowed = self._is_windowed()
         told = self.clauses.delta is not None
-        self.kind = Kind(self.clauses.aggregated, windowed, dialect, told, is_streamed)
+        running = self.clauses.aggregated or _is_over_groups(self.clauses.tree, catalog)
+        self.kind = Kind(self.clauses.aggregated, windowed, dialect, told, is_streamed, running)
         self.trigger: Trigger = (
             refined(self.clause, refining, self.kind, self.places)
             or of_flink_settings(self.clause, catalog.settings, self.kind)
@@ -208,7 +209,8 @@ class _Binding:
         catalog = with_taking_in(self.catalog, taking_in)
         names = unique_names(list(bound.names))
         items = zip(names, bound.fields, strict=True)
-        meets = self.kind.streamed or isinstance(self.trigger, Row)
+        closes = self.kind.timeplus and _waits_for_waterline(self.trigger)
+        meets = self.kind.streamed or closes or isinstance(self.trigger, Row)
         rows = meeting_as_they_come(bound.plan, catalog) if meets else bound.plan
         plan: Plan = Project(rows, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
         matched = isinstance(self.trigger, WindowClose) and any(
@@ -374,6 +376,24 @@ def _clause(tree: exp.Expression) -> EmitClause:
 
 def _waits_for_waterline(trigger: Trigger) -> bool:
     return isinstance(trigger, WindowClose | Refine) or (isinstance(trigger, GroupDelay) and trigger.and_watermark)
+
+
+def _is_over_groups(tree: exp.Expression, catalog: Catalog) -> bool:
+    """True for a query that chooses and computes rows of groups of a stream, which it has in FROM."""
+    ctes = {cte.alias: cte.this for cte in tree.find_all(exp.CTE)}
+    inner: Any = tree
+    while isinstance(inner, exp.Select) and not inner.args.get("joins"):
+        source = inner.args["from_"].this if inner.args.get("from_") is not None else None
+        named = ctes.pop(source.name, None) if isinstance(source, exp.Table) else None
+        inner = source.unnest() if isinstance(source, exp.Subquery) else named
+        if isinstance(inner, exp.Select) and _groups(inner):
+            return any(_is_stream(table, tree, catalog) for table in inner.find_all(exp.Table))
+    return False
+
+
+def _groups(select: exp.Select) -> bool:
+    grouped = select.args.get("group") is not None
+    return grouped or any(next(aggregate_calls(item), None) is not None for item in select.expressions)
 
 
 def _has_windows(tree: exp.Expression) -> bool:

@@ -2,10 +2,9 @@
 
 | module | what is in it |
 | --- | --- |
-| `averages` | AVG of whole numbers in the dialect of Flink: a whole number, rounded towards zero |
 | `by_type` | functions of Timeplus whose meaning goes by the type of what they are given |
 | `calls` | calls: of functions of Spark and of the program, and of the group functions of time |
-| `dates` | FLOOR, CEIL and TIMESTAMPADD of a DATE in the dialect of Flink: a DATE |
+| `dates` | FLOOR, CEIL and TIMESTAMPADD of a DATE in the dialects of standard SQL: a DATE |
 | `expression` | expressions bound to fields: columns resolved, functions checked, subqueries left as marks |
 | `functions` | the functions of Spark: whether there is one of that name, and how many arguments it takes |
 | `inner_order` | ORDER BY and LIMIT between the brackets of a call |

@@ -1,4 +1,4 @@
-"""FLOOR, CEIL and TIMESTAMPADD of a DATE in the dialect of Flink: a DATE, where Spark's are instants."""
+"""FLOOR, CEIL and TIMESTAMPADD of a DATE in the dialects of standard SQL: a DATE, where Spark's are instants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OF_DAYS = frozenset({"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"})
 
 def bound_date(node: exp.Expression, level: Level) -> exp.Expression | None:
     """The date that such a call gives; None for anything else."""
-    if level.context.catalog.settings.get("dialect") != "flink":
+    if level.context.rules.name not in ("feldera", "calcite", "flink"):
         return None
     match node:
         case exp.Floor() | exp.Ceil():

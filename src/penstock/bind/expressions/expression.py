@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.expressions.averages import bound_average, is_average
 from penstock.bind.expressions.calls import bind_call
 from penstock.bind.expressions.dates import bound_date
 from penstock.bind.expressions.structs import bind_struct
 from penstock.bind.level import Level
+from penstock.bind.peers.statistics import bound_statistic
 from penstock.bind.scope import with_fields
 from penstock.bind.subqueries.subquery import bind_subquery
 from penstock.bind.time_windows.in_group_by import OF_SPARK
@@ -40,8 +40,8 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
             return bind_subquery(node, level)
         case exp.Floor() | exp.Ceil():
             return bound_date(node, level)
-        case exp.Anonymous() | exp.Window() | exp.Filter():
-            return _average(node, level) or bound_date(node, level) or _calling(node, level)
+        case exp.Anonymous() | exp.Window() | exp.Filter() | exp.IgnoreNulls() | exp.RespectNulls():
+            return bound_statistic(node, level) or bound_date(node, level) or _calling(node, level)
         case exp.WithinGroup() if level.output_first:
             return level.bind_inside_aggregate(node)
         case exp.Dot() if isinstance(node.expression, exp.Star):
@@ -75,11 +75,6 @@ def _calling(node: exp.Expression, level: Level) -> exp.Expression | None:
             return level.bind_inside_aggregate(node)
         case _:
             return None
-
-
-def _average(node: exp.Expression, level: Level) -> exp.Expression | None:
-    """AVG in a dialect where it is not Spark's; None for anything else."""
-    return bound_average(node, level) if is_average(node, level) else None
 
 
 def _is_query(node: exp.Expression) -> bool:

@@ -68,7 +68,10 @@ def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Vis
     for value_name, condition in _values(fields[0], over):
         for alias, aggregate in aggregates:
             names.append(value_name if len(aggregates) == 1 else f"{value_name}_{alias or name_of(aggregate)}")
-            trees.append(level.bind(_pivoted_value(aggregate, condition)))
+            empty = "pivot_counts" in level.context.rules.meanings
+            if empty:
+                level.context.meanings.add("pivot_counts")
+            trees.append(level.bind(_pivoted_value(aggregate, condition, empty=empty)))
     made = aggregated(plan, Grouping(tuple(item.tree for item in groups)), trees, level)
     after = fields_of(made.plan)
     items = tuple(
@@ -78,10 +81,15 @@ def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Vis
     return Project(made.plan, items), groups, names
 
 
-def _pivoted_value(aggregate: exp.Expression, condition: exp.Expression) -> exp.Expression:
-    """The aggregate over the rows of one value, NULL where there are none (a count as well, as in Spark)."""
+def _pivoted_value(aggregate: exp.Expression, condition: exp.Expression, *, empty: bool) -> exp.Expression:
+    """The aggregate over the rows of one value, NULL where there are none: a count as well, as in Spark.
+
+    Where it answers over `empty` groups too, as Calcite's does, a count is 0.
+    """
     where = exp.Where(this=condition)
     value = replace_nodes(aggregate, lambda node: _filtered(node, where))
+    if empty:
+        return value
     rows = exp.Filter(this=call("count", exp.Literal.number(1)), expression=where.copy())
     some = exp.If(this=exp.GT(this=rows, expression=exp.Literal.number(0)), true=value)
     return exp.Case(ifs=[some])

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import NotIncremental, ReadsAround, unknown_relation
+from penstock.bind.diagnose import NotIncremental, ReadsAround, is_another_case, unknown_relation
 from penstock.bind.from_.arriving import bind_arriving
 from penstock.bind.from_.constant_rows import constant_rows
 from penstock.bind.from_.derived import bind_apart
@@ -159,7 +159,7 @@ def _named(tree: exp.Table, level: Level) -> Relation:
     if cte is not None and not tree.args.get("db"):
         return aliased(cte, tree, level, name)
     found = level.context.catalog.relation(name)
-    if found is None or tree.args.get("db"):
+    if found is None or tree.args.get("db") or is_another_case(found, name, level.context.rules):
         written = ".".join(part.name for part in tree.parts)
         known = (*level.context.ctes, *level.context.catalog.relation_names())
         raise unknown_relation(written, known, tree.this, hint=_of_stream_in_from(tree))

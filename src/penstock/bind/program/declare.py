@@ -113,7 +113,7 @@ def _view(catalog: Catalog, statement: CreateView) -> Catalog:
         raise wrong(code="ALREADY_EXISTS", message=message, place=statement.name_span, sqlstate="42P07")
     refuse_impure(statement.query, catalog, "a view")
     *passed, view = _bound_or_whole(catalog, statement)
-    view = replace(view, warnings=statement.warnings)
+    view = replace(view, warnings=(*statement.warnings, *view.warnings))
     catalog = catalog.with_passed(view.name, passed)
     if old is None:  # nobody can read it yet, so it closes no cycle
         found = catalog.with_view(view)

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import unknown_column, unknown_relation
+from penstock.bind.diagnose import is_another_case, unknown_column, unknown_relation
 from penstock.bind.level import Level
 from penstock.bind.program.computed import over_kept, refuse_value
 from penstock.bind.program.queries import bind_named
@@ -23,6 +23,7 @@ from penstock.plan.nodes import Field, Plan, Project, Values
 from penstock.plan.scalar import Scalar, column
 from penstock.sql.border import compiling
 from penstock.sql.complaints import unsupported, wrong
+from penstock.sql.dialects import rules_of
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import Advance, Delete, Insert, Update
 from penstock.sql.text import span_of, spark_sql
@@ -134,7 +135,7 @@ def _without_deltas(statement: Insert, table: Table) -> tuple[Insert, tuple[bool
 def table_of(name: str, span: Span, catalog: Catalog) -> Table:
     """The table that a statement changes; SqlError if there is none of that name."""
     found = catalog.tables.get(name.lower())
-    if found is not None:
+    if found is not None and not is_another_case(found, name, rules_of(catalog.settings.get("dialect", "penstock"))):
         return found
     if name.lower() in catalog.views:
         hint = "change the tables that it reads"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from penstock.bind.diagnose import unknown_relation
+from penstock.bind.diagnose import is_another_case, unknown_relation
 from penstock.bind.program.existing import refuse_dependants
 from penstock.catalog.model import SYSTEM_TABLES, Catalog
 from penstock.errors import did_you_mean
 from penstock.sql.complaints import wrong
+from penstock.sql.dialects import rules_of
 from penstock.sql.statements import Drop
 
 
@@ -24,6 +25,11 @@ def drop(catalog: Catalog, statement: Drop) -> Catalog:
         if statement.what == "table"
         else catalog.views.get(statement.name.lower())
     )
+    rules = rules_of(catalog.settings.get("dialect", "penstock"))
+    if found is not None and is_another_case(found, statement.name, rules):
+        if statement.if_exists:
+            return catalog
+        raise unknown_relation(statement.name, catalog.relation_names(), statement.name_span)
     if statement.name.lower() in SYSTEM_TABLES:
         message = f"{statement.name!r} is a system relation, which is always there"
         raise wrong(code="WRONG_KIND", message=message, place=statement.name_span, sqlstate="42809")

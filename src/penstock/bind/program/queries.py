@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from penstock.bind.binder import context_of
@@ -47,10 +49,11 @@ def bind_named(
     """
     try:
         with compiling(tree), room_for_nesting():
-            bound = context_of(catalog, taking_in).bind_query(tree, keep_order=keep_order)
+            context = context_of(catalog, taking_in)
+            bound = context.bind_query(tree, keep_order=keep_order)
     except PenstockError as error:
         raise error.with_source(source) from None
-    return bound
+    return replace(bound, warnings=tuple(context.warnings), meanings=frozenset(context.meanings))
 
 
 def check_asked(tree: exp.Expression, catalog: Catalog, source: str = "") -> None:

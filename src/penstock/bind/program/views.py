@@ -63,6 +63,8 @@ def views_of(catalog: Catalog, statement: CreateView) -> tuple[View, ...]:
         span=statement.name_span,
         declaration=statement.text,
         places=statement.places,
+        warnings=bound.warnings,
+        meanings=bound.meanings,
     )
     return (*(replace(item, span=statement.name_span) for item in taking_in.views), view)
 

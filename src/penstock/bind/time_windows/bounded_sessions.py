@@ -4,10 +4,12 @@ Rows less than an idle time apart form a chain (a `Session` of the plan), and no
 a chain, in the order of time:
 
     a session begins with a row; with bounds, with one for which `begin` holds
-    the next row belongs to it unless it comes `max` after the first row, or `idle` after the last one
-    with bounds, a row for which `end` holds closes it
+    the next row belongs to it unless it comes `max` after the row that began it, or `idle` after the last one
+    with bounds, a later row for which `end` holds closes it; if `begin` holds for it as well, it begins the next one
+    window_start = the time of its first row: where the row that began it is left out, that of the one behind
     window_end = the earlier of last time + idle and first time + max; where a row closed it, that row's time,
                  and a millisecond more if the row is included
+    a session without a row of its own is none
 
 The sessions of a chain follow from its times and bounds alone, so they are computed for each chain that a change
 touches, and rows meet them by their time. A row between two sessions is in no window.
@@ -98,30 +100,31 @@ def _sessions(grouped: Aggregate, names: Sequence[str], limits: Limits) -> Plan:
 def _folded(limits: Limits) -> str:
     """Spark SQL for the sessions of a chain, from its rows in order: an array of both ends in microseconds.
 
-    The state `a` is what is known before a row `r`: sessions that have ended, and whether one is open, since when, and
-    its last row.
+    The state `a` is what is known before a row `r`: sessions that have ended (d), and whether one is open (o), the time
+    of the row that began it (f), that of its first row (s), NULL before there is one, and that of the last one (l).
     """
     bounds = limits.bounds
     ends = f"a.l + {limits.idle.micros}L"
-    stays = f"a.o AND r.t - a.l < {limits.idle.micros}L"
+    over = f"r.t - a.l >= {limits.idle.micros}L"
     if limits.longest is not None:
-        ends = f"least({ends}, a.s + {limits.longest.micros}L)"
-        stays += f" AND r.t - a.s < {limits.longest.micros}L"
-    stays = f"({stays})"
+        ends = f"least({ends}, a.f + {limits.longest.micros}L)"
+        over = f"({over} OR r.t - a.f >= {limits.longest.micros}L)"
+    closes = "false" if bounds is None else "r.e"
+    stays = f"(a.o AND NOT {over} AND NOT {closes})"
     opens = "true" if bounds is None else "r.b"
-    first = "r.t" if bounds is None or bounds.with_begin else f"r.t + {_TICK}L"
-    begin = f"if({stays}, a.s, {first})"
-    done = f"if(a.o AND NOT {stays}, {_with('a.d', 'a.s', ends)}, a.d)"
-    is_open = f"({stays} OR {opens})"
+    first = "r.t" if bounds is None or bounds.with_begin else "CAST(NULL AS BIGINT)"
+    done = _with("a.d", "a.s", ends)
     if bounds is not None:
-        last = f"r.t + {_TICK}L" if bounds.with_end else "r.t"
-        done = f"if({is_open} AND r.e, {_with(done, begin, last)}, {done})"
-        is_open = f"({is_open} AND NOT r.e)"
-    step = f"named_struct('d', {done}, 'o', {is_open}, 's', {begin}, 'l', r.t)"
-    none = f"named_struct('d', CAST(array() AS {_KIND}), 'o', false, 's', 0L, 'l', 0L)"
+        begin, last = ("coalesce(a.s, r.t)", f"r.t + {_TICK}L") if bounds.with_end else ("a.s", "r.t")
+        done = f"if({over}, {done}, {_with('a.d', begin, last)})"
+    step = (
+        f"named_struct('d', if(a.o AND NOT {stays}, {done}, a.d), 'o', {stays} OR {opens}, "
+        f"'f', if({stays}, a.f, r.t), 's', if({stays}, coalesce(a.s, r.t), {first}), 'l', r.t)"
+    )
+    none = f"named_struct('d', CAST(array() AS {_KIND}), 'o', false, 'f', 0L, 's', CAST(NULL AS BIGINT), 'l', 0L)"
     return f"aggregate({quoted(_ROWS)}, {none}, (a, r) -> {step}, a -> if(a.o, {_with('a.d', 'a.s', ends)}, a.d))"
 
 
 def _with(sessions: str, begin: str, end: str) -> str:
-    """The array with one more session."""
-    return f"concat({sessions}, array(named_struct('s', {begin}, 'e', {end})))"
+    """The array with one more session, if that has a first row."""
+    return f"if({begin} IS NULL, {sessions}, concat({sessions}, array(named_struct('s', {begin}, 'e', {end}))))"

@@ -189,7 +189,9 @@ def _texts(name: str, node: exp.Anonymous, level: Level) -> tuple[str, ...]:
     """The texts that two calls must have in common to mean the same windows."""
     time, lengths, grid = _arguments(name, node, level)
     moment = "" if grid.moment is None else spark_sql(grid.moment)
-    return (spark_sql(time), *map(str, lengths), str(grid.offset), moment)
+    slide = lengths[0]
+    offset = grid.offset % slide.micros if slide.micros and not slide.months else grid.offset
+    return (spark_sql(time), *map(str, lengths), str(offset), moment)
 
 
 def known_window(name: str, node: exp.Anonymous, level: Level) -> GroupWindow | None:

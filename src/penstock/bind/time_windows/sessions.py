@@ -21,7 +21,7 @@ from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Scope
 from penstock.bind.taking_in import Windows
 from penstock.bind.time_windows.bounded_sessions import Bounds, Limits, with_limits
-from penstock.bind.time_windows.times import time_of_rows
+from penstock.bind.time_windows.times import as_column, time_of_rows
 from penstock.plan.nodes import Plan, Project, Session
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.complaints import wrong
@@ -30,7 +30,7 @@ from penstock.sql.trees import call_name
 from penstock.types.durations import Duration, duration_of, timestamp
 
 START, END = "window_start", "window_end"
-_FORM = "SESSION(TABLE t [PARTITION BY key], DESCRIPTOR(ts), [DESCRIPTOR(key, …),] gap[, longest][, [begin, end]])"
+_FORM = "SESSION(TABLE t [PARTITION BY key], DESCRIPTOR(ts), [DESCRIPTOR(key, …),] gap[, longest][, begin, end])"
 _LONGEST = 5  # times the idle time
 
 
@@ -40,7 +40,7 @@ def bind_session_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     inner = Level(level.context)
     plan, inner.scope = inner.bind_relation(given.relation)
     inner.remember_fields(plan)
-    time = time_of_rows(given.time, given.relation, tree, inner)
+    plan, time = as_column(plan, time_of_rows(given.time, given.relation, tree, inner), inner)
     keys = [inner.bind(item) for item in given.keys]
     plan = rows_not_before(plan, time, inner)
     if level.context.taking_in is not None:
@@ -98,7 +98,9 @@ def _arguments(tree: TableFunction, level: Level) -> _Arguments:
     if placed and call_name(placed[0]) == "descriptor":
         keys += _columns(placed.pop(0))
     gap = named.pop("GAP", None) or named.pop("SIZE", None) or (placed.pop(0) if placed else None)
-    longest = placed.pop(0) if placed and not _is_range(placed[0]) else None
+    longest = placed.pop(0) if placed and isinstance(placed[0], exp.Interval) else None
+    if len(placed) == len(("begin", "end")):  # without brackets both rows are included
+        placed = [exp.Anonymous(this="SESSION_RANGE", expressions=[*placed, exp.true(), exp.true()])]
     between = placed.pop(0) if placed and _is_range(placed[0]) else None
     if relation is None or gap is None or named or placed:
         raise wrong(code="WINDOW_ARGUMENTS", message=f"SESSION is written {_FORM}", place=tree)

@@ -26,6 +26,7 @@ from penstock.bind.time_windows.times import (
     END,
     START,
     TIME,
+    as_column,
     grid_of,
     refuse_gaps,
     refuse_own_months,
@@ -66,7 +67,7 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     inner = Level(level.context)
     plan, inner.scope = inner.bind_relation(given.relation)
     inner.remember_fields(plan)
-    time = time_of_rows(given.time, given.relation, tree, inner)
+    plan, time = as_column(plan, time_of_rows(given.time, given.relation, tree, inner), inner)
     grid = grid_of(given.offset, given.zone, inner)
     found = judging(plan, time, inner)
     if found is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from penstock.bind.level import Level
@@ -11,7 +13,8 @@ from penstock.bind.time_windows.grids import Grid
 from penstock.catalog.model import EVENT_TIME
 from penstock.catalog.reserved import ARRIVED
 from penstock.catalog.zones import near_zones, zone_named
-from penstock.plan.nodes import Filter, Plan
+from penstock.plan.nodes import Filter, Plan, Project
+from penstock.plan.scalar import column, column_tree
 from penstock.sql.complaints import wrong
 from penstock.sql.nodes import TableFunction
 from penstock.sql.text import spark_sql
@@ -21,6 +24,8 @@ from penstock.types.durations import Duration, micros_of
 START, END, TIME = "window_start", "window_end", "window_time"
 _TIMES = ("timestamp", "timestamp_ntz", "timestamp_ltz", "date", "void")
 _DECLARED = "event_time_column"
+_COMPUTED = "__window_time"
+_ZERO = re.compile(r"[0:. ]*0[0:. ]*")
 
 
 def with_time(plan: Plan, time: exp.Expression) -> Plan:
@@ -91,6 +96,18 @@ def time_of_rows(
     raise wrong(code="WINDOW_TIME", message=message, place=tree, hint=hint)
 
 
+def as_column(plan: Plan, time: exp.Expression, level: Level) -> tuple[Plan, exp.Expression]:
+    """The time as a column of the rows, where a query that stands keeps a waterline for it and it is computed."""
+    taking_in = level.context.taking_in
+    if taking_in is None or taking_in.delay is None or isinstance(time.unnest(), exp.Column):
+        return plan, time
+    moment = scalar_of(time, fields_of(plan))
+    kept = tuple((item.name, column(item.name, item.type, item.nullable)) for item in plan.fields)
+    found = Project(plan, (*kept, (_COMPUTED, moment)))
+    level.remember_fields(found)
+    return found, column_tree(_COMPUTED)
+
+
 def event_time(relation: exp.Expression, place: exp.Expression, level: Level) -> exp.Expression:
     """The time column of a relation whose window names none: that of `event_time_column`, or `_tp_time`."""
     inner = relation
@@ -135,7 +152,8 @@ def _micros(offset: exp.Expression) -> int | None:
         below = _micros(offset.this)
         return None if below is None else -below
     if isinstance(offset, exp.Interval):
-        return micros_of(offset)
+        nothing = isinstance(offset.this, exp.Literal) and _ZERO.fullmatch(str(offset.this.name))
+        return 0 if nothing else micros_of(offset)
     if not isinstance(offset, exp.Cast) or not isinstance(offset.this, exp.Literal):
         return None
     clock = str(offset.this.name)

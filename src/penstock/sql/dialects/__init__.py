@@ -14,6 +14,7 @@
 | `timeplus_aggregates` | its aggregates in Spark's words |
 | `timeplus_functions` | its functions in Spark's words |
 | `timeplus_texts` | its functions over texts, times as texts, and JSON |
+| `standard_functions` | functions that are alike in standard SQL's systems, and not in Spark |
 | `rewriting` | (calls that a dialect writes in another way than Spark) |
 """
 

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from penstock.sql.dialects import standard_functions as standard
 from penstock.sql.dialects.parts_of_time import PARTS
-from penstock.sql.dialects.rewriting import cut_off
+from penstock.sql.dialects.rewriting import cut_off, with_nulls
 from penstock.sql.rules import Rules
 
 RULES = Rules(
     "calcite",
+    backslash="character",
+    nulls="greatest",
     functions=MappingProxyType(
         {"CARDINALITY": "size", "COLLECT": "collect_list", "ROW": "struct", "WEEK": "weekofyear"}
     ),
-    rewrites=MappingProxyType({"TRUNC": cut_off, "TRUNCATE": cut_off}),
+    rewrites=MappingProxyType(
+        {
+            "TRUNC": cut_off,
+            "TRUNCATE": cut_off,
+            "SUBSTRING": standard.substring,
+            "INITCAP": standard.initcap,
+            "LN": standard.logarithm("LN"),
+            "LOG10": standard.logarithm("LOG10"),
+            "LOG2": standard.logarithm("LOG2"),
+            "LOG": standard.logarithm_of_one,
+            "GREATEST": with_nulls("greatest"),
+            "LEAST": with_nulls("least"),
+        }
+    ),
     parts=MappingProxyType(dict(PARTS)),
     double_quoted_names=True,
     bracket_constructors=True,
@@ -22,4 +38,18 @@ RULES = Rules(
     rounds_dates=True,
     wide_division=True,
     interval_differences=True,
+    meanings=frozenset(
+        {
+            "whole_quotients",
+            "argument_types",
+            "whole_groups_alone",
+            "dates_stay_dates",
+            "milliseconds",
+            "cuts_digits",
+            "true_or_false",
+            "capital_booleans",
+            "lists_keep_nulls",
+            "pivot_counts",
+        }
+    ),
 )

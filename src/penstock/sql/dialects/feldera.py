@@ -10,6 +10,7 @@ from penstock.sql.rules import Rules
 
 RULES = Rules(
     "feldera",
+    backslash="character",
     types=MappingProxyType({"int64": "bigint", "int2": "smallint", "int4": "int", "int8": "bigint", "uuid": "string"}),
     functions=MappingProxyType(dict(NAMES)),
     rewrites=MappingProxyType(dict(FUNCTIONS)),
@@ -20,4 +21,17 @@ RULES = Rules(
     spreads_rows=True,
     rounds_dates=True,
     open_variants=True,
+    meanings=frozenset(
+        {
+            "whole_quotients",
+            "argument_types",
+            "dates_stay_dates",
+            "milliseconds",
+            "cuts_digits",
+            "true_or_false",
+            "capital_booleans",
+            "lists_keep_nulls",
+            "pivot_counts",
+        }
+    ),
 )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import Diagnostic
+from penstock.sql.dialects import standard_functions as standard
 from penstock.sql.dialects.rewriting import (
     bare_unit,
     call,
@@ -107,6 +108,8 @@ def _regexp_replace(tree: exp.Anonymous) -> exp.Expression:
 
 def _log(tree: exp.Anonymous) -> exp.Expression:
     """LOG(x, base): Spark has the base first."""
+    if len(tree.expressions) == 1:
+        return standard.logarithm("LN", raises=True)(tree)
     return call("log", *reversed(tree.expressions))
 
 
@@ -131,6 +134,15 @@ def _time_trunc(tree: exp.Anonymous) -> exp.Expression:
 
 
 FUNCTIONS: Mapping[str, Rewrite] = {
+    "SUBSTRING": standard.substring,
+    "INITCAP": standard.initcap,
+    "OVERLAY": standard.overlay,
+    "LN": standard.logarithm("LN", raises=True),
+    "LOG10": standard.logarithm("LOG10", raises=True),
+    "SEQUENCE": standard.rising_sequence,
+    "MAP_KEYS": standard.in_order("map_keys"),
+    "MAP_VALUES": standard.map_values,
+    **{f"ARRAY_{name}": standard.in_order(f"array_{name.lower()}") for name in ("UNION", "EXCEPT", "INTERSECT")},
     "TIMESTAMP_TRUNC": truncate,
     "DATE_TRUNC": truncate,
     "DATETIME_TRUNC": truncate,

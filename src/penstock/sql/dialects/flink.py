@@ -10,6 +10,7 @@ from penstock.sql.rules import Rules
 
 RULES = Rules(
     "flink",
+    backslash="character",
     types=MappingProxyType({"bytes": "binary", "multiset": "array"}),
     functions=MappingProxyType(dict(NAMES)),
     rewrites=MappingProxyType(dict(FUNCTIONS)),
@@ -30,5 +31,16 @@ RULES = Rules(
         "rest.",
         "taskmanager.",
         "jobmanager.",
+    ),
+    meanings=frozenset(
+        {
+            "whole_quotients",
+            "argument_types",
+            "wide_averages",
+            "dates_stay_dates",
+            "capital_booleans",
+            "lists_keep_nulls",
+            "null_for_no_rows",
+        }
     ),
 )

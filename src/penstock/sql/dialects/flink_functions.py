@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import Diagnostic
+from penstock.sql.dialects import standard_functions as standard
 from penstock.sql.dialects.rewriting import call, copied, pattern_of, with_nulls
 from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rewrite
@@ -56,9 +57,12 @@ def _split_index(tree: exp.Anonymous) -> exp.Expression:
 
 
 def _regexp_extract(tree: exp.Anonymous) -> exp.Expression:
-    """REGEXP_EXTRACT(text, pattern): all that matches, where Spark takes the first group."""
+    """REGEXP_EXTRACT(text, pattern): all that matches, where Spark takes the first group; NULL if nothing does."""
+    if len(tree.expressions) < len(("text", "pattern")):
+        return tree
     whole = [exp.Literal.number(0)] if len(tree.expressions) == len(("text", "pattern")) else []
-    return call("regexp_extract", *tree.expressions, *whole)
+    matches = call("rlike", *(copied(item) for item in tree.expressions[:2]))
+    return call("if", matches, call("regexp_extract", *tree.expressions, *whole), exp.Null())
 
 
 def _str_to_map(tree: exp.Anonymous) -> exp.Expression:
@@ -230,6 +234,13 @@ def _matches(pattern: str) -> Rewrite:
 
 
 FUNCTIONS: Mapping[str, Rewrite] = {
+    "INITCAP": standard.initcap,
+    "LN": standard.logarithm("LN"),
+    "LOG10": standard.logarithm("LOG10"),
+    "LOG2": standard.logarithm("LOG2"),
+    "LOG": standard.logarithm("LN"),
+    "ARRAY_CONTAINS": standard.contains,
+    "ARRAY_SORT": standard.sorted_array,
     "PROCTIME": _now,
     "CURRENT_ROW_TIMESTAMP": _now,
     "TO_TIMESTAMP_LTZ": _to_timestamp_ltz,

@@ -11,6 +11,8 @@ from penstock.sql.rules import Rules
 
 RULES = Rules(
     "timeplus",
+    backslash="known escape",
+    nulls="last",
     types=MappingProxyType(
         {
             "int8": "tinyint",
@@ -45,4 +47,6 @@ RULES = Rules(
     types_as_texts=True,
     counts_from_one=True,
     json_at=json_at,
+    keeps_duplicates=True,
+    meanings=frozenset({"even_halves", "bare_numbers"}),
 )

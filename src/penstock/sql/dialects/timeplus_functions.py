@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import Diagnostic
-from penstock.sql.dialects.rewriting import call, copied, moved
+from penstock.sql.dialects import standard_functions as standard
+from penstock.sql.dialects.rewriting import call, copied, moved, with_nulls
 from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rewrite
 from penstock.sql.text import span_of
@@ -249,6 +250,10 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     **_CASTS,
     **{f"TO_START_OF_{unit}": _truncated(unit) for unit in _STARTS},
     "NOW": _now,
+    **{name: standard.logarithm(name) for name in ("LN", "LOG10", "LOG2")},
+    "LOG": standard.logarithm("LN"),
+    "GREATEST": with_nulls("greatest"),
+    "LEAST": with_nulls("least"),
     "NOW64": _now,
     "DATE_DIFF": _date_diff,
     "DATE_DIFF_WITHIN": _date_diff_within,

@@ -15,6 +15,7 @@
 | `value_frames` | `first_value` and its kin over frames that take equal rows together |
 | `whole_rows` | the row that ties go by, where no GROUP BY stands |
 | `group_rows` | the row that ties go by above GROUP BY |
+| `quotients` | quotients and averages of whole numbers, where a dialect has whole ones |
 | `typed` | (views whose words mean what the types say, which are taken as they are) |
 | `clock` | the current time as the step's clock |
 """

@@ -26,20 +26,32 @@ def sessions_of(
     """
     most = _NEVER if longest is None else longest
     found: list[tuple[int, int]] = []
-    now: tuple[int, int] | None = None  # the first and the last time of the session that is open
+    opened: int | None = None  # when the row came that began the session that is open
+    inside: list[int] = []  # the times of its rows
+    last = 0
+
+    def close(end: int) -> None:
+        nonlocal opened
+        opened = None
+        if inside:
+            found.append((inside[0], end))
+        inside.clear()
+
     for time, begins, ends in sorted(set(map(tuple, rows))):
-        if now is not None and (time - now[1] >= idle or time - now[0] >= most):
-            found.append((now[0], min(now[1] + idle, now[0] + most)))
-            now = None
-        if now is None:
-            if brackets and not begins:
-                continue
-            now = (time + _TICK if brackets[:1] == "(" else time), time
-        now = now[0], time
-        if brackets and ends:
-            found.append((now[0], time + _TICK if brackets[1] == "]" else time))
-            now = None
-    return found if now is None else [*found, (now[0], min(now[1] + idle, now[0] + most))]
+        if opened is not None and (time - last >= idle or time - opened >= most):
+            close(min(last + idle, opened + most))
+        elif opened is not None and brackets and ends:
+            inside.extend([time] if brackets[1] == "]" else [])
+            close(time + _TICK if brackets[1] == "]" else time)
+        elif opened is not None:
+            inside.append(time)
+        if opened is None and (begins or not brackets):
+            opened = time
+            inside.extend([] if brackets[:1] == "(" else [time])
+        last = time
+    if opened is not None:
+        close(min(last + idle, opened + most))
+    return found
 
 
 def limited_sessions(timed: str, keys: str, idle: int, longest: int | None, bounds: exp.Expression | None) -> str:

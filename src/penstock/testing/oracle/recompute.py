@@ -28,8 +28,10 @@ from penstock.testing.oracle import limited_sessions
 from penstock.testing.oracle.clock import fix_clock
 from penstock.testing.oracle.judged import judged_tables, kept_of
 from penstock.testing.oracle.not_in_spark import groups_by_nothing, in_sparks_words
-from penstock.testing.oracle.row_order import call, name_of, order_rows
+from penstock.testing.oracle.quotients import with_whole_quotients
+from penstock.testing.oracle.row_order import order_rows
 from penstock.testing.oracle.time_windows import Reading, arrivals_of
+from penstock.testing.oracle.typed import TRANSLATED
 from penstock.testing.oracle.versions import Versioned, versioned_tables
 from penstock.testing.oracle.whole_rows import WholeRows
 
@@ -183,8 +185,8 @@ class Oracle:
         plain = dialect == "penstock" and not any(groups_by_nothing(item) for item in tree.find_all(exp.Select))
         reading = replace(self._reading, with_time=dialect == "flink", limited=dialect == "timeplus")
         tree = order_rows(in_sparks_words(tree.copy(), reading, self._versions))
-        if dialect == "flink":
-            tree = _integer_averages(tree)
+        if view.meanings & TRANSLATED:
+            tree = with_whole_quotients(tree)
         tree = _order_limits(self._rows.spelled(tree), self._rows)
         if clock is not None:
             tree = fix_clock(tree, clock)
@@ -258,18 +260,6 @@ def _quoting_stream(tree: exp.Expression) -> exp.Expression:
     for table in tree.find_all(exp.Table):
         if table.name.lower() == "stream":
             table.set("this", exp.to_identifier(table.name, quoted=True))
-    return tree
-
-
-def _integer_averages(tree: exp.Expression) -> exp.Expression:
-    """AVG of an integer column is an integer in this dialect, rounded towards zero."""
-    for node in list(tree.find_all(exp.Anonymous)):
-        if name_of(node) == "avg":
-            target = node.parent if isinstance(node.parent, exp.Filter | exp.Window) else node
-            total = target.copy()
-            next(item for item in total.find_all(exp.Anonymous) if name_of(item) == "avg").set("this", "sum")
-            whole = exp.EQ(this=call("typeof", total), expression=exp.Literal.string("bigint"))
-            target.replace(call("if", whole, exp.cast(target.copy(), "bigint"), target.copy()))
     return tree
 
 

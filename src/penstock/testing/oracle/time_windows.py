@@ -223,6 +223,9 @@ def _session(
     if name_of(arguments[0]) == "descriptor":
         keys += arguments.pop(0).expressions
     bounds = arguments.pop() if name_of(arguments[-1]) == "session_range" else None
+    if bounds is None and not isinstance(arguments[-1], exp.Interval):  # begin, end: both are in the session
+        bounds = call("session_range", *arguments[-2:], exp.true(), exp.true())
+        del arguments[-2:]
     gap, *further = [micros(item) for item in arguments]
     listed = ", ".join(spark_sql(key) for key in keys) or "1"
     timed = f"SELECT *, unix_micros(CAST({time} AS TIMESTAMP)) AS __m FROM {relation}"

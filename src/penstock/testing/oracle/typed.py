@@ -7,11 +7,15 @@ from penstock.plan.nodes import Generate
 from penstock.sql.dialects import rules_of
 from penstock.sql.trees import call_name
 
+# Rules for which the oracle has words of its own (`quotients`).
+TRANSLATED = frozenset({"whole_quotients", "whole_averages"})
 _OF_VARIANTS = ("variant_get(", "to_variant_object(")
 
 
 def goes_by_types(view: View, dialect: str) -> bool:
     """True for a view that the binder has put into Spark's words by the types of what it reads."""
+    if view.meanings - TRANSLATED:
+        return True
     rules = rules_of(view.dialect or dialect)
     if view.plan is None or not (rules.spreads_rows or rules.open_variants):
         return False
