@@ -117,8 +117,8 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "path", "pattern", "partitioned_by", "complete_after", "on_replaced", FORMAT, "on_error", "on_bad_value",
             "missing_columns", "unknown_columns", "epoch", "header", "delimiter", "quote", "escape", "null_text",
         ),
-        "delta": ("path", "starting_version", "on_error", "unknown_columns", "epoch"),
-        "iceberg": ("table", "catalog", "catalog.*", "path", "on_error", "unknown_columns", "epoch"),
+        "delta": ("path", "starting_version", "on_replaced", "on_error", "unknown_columns", "epoch"),
+        "iceberg": ("table", "catalog", "catalog.*", "path", "on_replaced", "on_error", "unknown_columns", "epoch"),
         "postgres": (
             "connection", "password", "table", "publication", "slot", "on_existing_slot", "on_truncate", "timeout",
             "on_error", "unknown_columns",

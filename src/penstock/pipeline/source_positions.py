@@ -50,7 +50,7 @@ def _streams(taken: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]
 
 
 def _stream(item: Mapping[str, Any]) -> dict[str, Any]:
-    """What stays the same of a stream: a file may be renamed, and one of older manifests is called by its path."""
+    """The facts that stay the same: a file may be renamed, and one of older manifests is called by its path."""
     stream = {name: value for name, value in item.items() if name not in OF_A_RANGE}
     if "head" in item:
         stream["file"] = item.get("file", item["path"])

@@ -102,7 +102,7 @@ _AT_FDCWD, _STATX_BTIME, _MASK, _BORN, _SIZE = -100, 0x800, 0, 80, 256
 
 @cache
 def _statx() -> Any:
-    """The C library's call, since Python's `os.stat` does not tell the time of birth on Linux; None if there is none."""
+    """The C library's call, as Python's `os.stat` does not tell the time of birth on Linux; None if there is none."""
     try:
         return ctypes.CDLL(None).statx
     except (AttributeError, OSError):
