@@ -141,6 +141,24 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )  # fmt: skip
 
+# What a table's source reads, and what the table is: these stay as they are while a pipeline goes on. The others say
+# how it is read, and may change: options of formats, sizes, credentials, addresses at which the same thing answers.
+_READ = frozenset({
+    CONNECTOR, START_AFTER, FORMAT, "value.format", "key.format", "key.fields", "value.fields-include", "path",
+    "pattern", PARTITIONED_BY, "starting_version", "table", "catalog", "topic", "topic-pattern", "scan.startup.mode",
+    "scan.startup.specific-offsets", "scan.startup.timestamp-millis", "slot", "publication", "query", "column",
+    "connection", "bootstrap.servers", "url", "listen", "start", "checkpoint", "option.*", "number-of-rows", "seed", "fields.*", "append_only", "history",
+    "materialized", "event_time_column", "mode", "avro.schema", "protobuf.descriptor", "protobuf.message", "epoch",
+})  # fmt: skip
+
+
+def says_how(name: str, connector: str) -> bool:
+    """True for a property that says how a table's source is read, and not what is."""
+    own = name.removeprefix(f"{START_AFTER}.")
+    known = CONNECTORS.get(connector, ()) if own == name else tuple(_of_connectors())
+    return not is_among(own, tuple(_READ)) and (own in {ROWS_PER_STEP, COMMENT} or is_among(own, known))
+
+
 # The same for the outputs of a connector: views with it, and tables that are written.
 _OUTPUT = ("form", "key", "on_other_pipeline", "on_output_error", "timeout")
 _INTO_KAFKA = (
