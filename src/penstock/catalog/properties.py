@@ -148,7 +148,8 @@ _READ = frozenset({
     "pattern", PARTITIONED_BY, "starting_version", "table", "catalog", "topic", "topic-pattern", "scan.startup.mode",
     "scan.startup.specific-offsets", "scan.startup.timestamp-millis", "slot", "publication", "query", "column",
     "connection", "bootstrap.servers", "url", "listen", "start", "checkpoint", "option.*", "number-of-rows", "seed",
-    "fields.*", "append_only", "history", "materialized", "event_time_column", "mode", "avro.schema", "protobuf.descriptor", "protobuf.message", "epoch",
+    "fields.*", "append_only", "history", "materialized", "event_time_column", "mode", "avro.schema", "epoch",
+    "protobuf.descriptor", "protobuf.message",
 })  # fmt: skip
 
 
