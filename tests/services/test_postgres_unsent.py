@@ -108,8 +108,8 @@ def _change(connection, chance):
     statement = chance.choice([
         f"INSERT INTO customers SELECT {key}, 0, {large}, 'n' ON CONFLICT DO NOTHING",
         f"INSERT INTO others SELECT {key}, {other}, {large} ON CONFLICT DO NOTHING",
-        f"UPDATE customers SET id = {other} WHERE id = {key} AND NOT EXISTS (SELECT 1 FROM customers WHERE id = {other})",
-        f"UPDATE others SET id = {other} WHERE id = {key} AND NOT EXISTS (SELECT 1 FROM others WHERE id = {other})",
+        f"UPDATE customers SET id = {other} WHERE id = {key} AND {other} NOT IN (SELECT id FROM customers)",
+        f"UPDATE others SET id = {other} WHERE id = {key} AND {other} NOT IN (SELECT id FROM others)",
         f"UPDATE customers SET note = {chance.choice(['NULL', 'md5(note)'])} WHERE id = {key}",
         f"UPDATE customers SET big = {chance.choice(['NULL', large])} WHERE id = {key}",
         f"DELETE FROM customers WHERE id = {key}",
