@@ -100,8 +100,9 @@ def test_what_a_statement_cannot_set(folder, statement, code):
     [
         ("complete_after", "files", True), ("null_text", "files", True), ("partitioned_by", "files", False),
         ("properties.sasl.password", "kafka", True), ("topic", "kafka", False), ("on_lost", "kafka", True),
-        ("catalog.uri", "iceberg", True), ("table", "iceberg", False), ("password", "postgres", True),
-        ("slot", "postgres", False), ("header.authorization", "http", True), ("url", "http", False),
+        ("bootstrap.servers", "kafka", True), ("catalog.uri", "iceberg", True), ("table", "iceberg", False),
+        ("password", "postgres", True), ("connection", "postgres", True), ("slot", "postgres", False),
+        ("header.authorization", "http", True), ("url", "http", False), ("url", "sql", False),
         ("start_after.timeout", "files", True), ("start_after.path", "files", False),
         ("rows_per_step", "delta", True), ("seed", "datagen", False),
     ],

@@ -102,7 +102,7 @@ VIEW: tuple[Property, ...] = (
 _OF_KAFKA = (
     "topic", "topic-pattern", "bootstrap.servers", "properties.*", "scan.startup.mode",
     "scan.startup.specific-offsets", "scan.startup.timestamp-millis", "scan.topic-partition-discovery.interval",
-    "timeout", "on_lost", "idle_after", FORMAT, "value.format", "key.format", "key.fields",
+    "timeout", "on_lost", "on_replaced", "idle_after", FORMAT, "value.format", "key.format", "key.fields",
     "value.fields-include", "schema.registry.url", "schema.registry.basic-auth.user-info", "avro.schema",
     "protobuf.descriptor", "protobuf.message",
     "on_error", "on_bad_value", "missing_columns", "unknown_columns", "epoch", "delimiter", "quote", "escape",
@@ -121,7 +121,7 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "iceberg": ("table", "catalog", "catalog.*", "path", "on_replaced", "on_error", "unknown_columns", "epoch"),
         "postgres": (
             "connection", "password", "table", "publication", "slot", "on_existing_slot", "on_truncate", "timeout",
-            "on_error", "unknown_columns",
+            "on_replaced", "on_error", "unknown_columns",
         ),
         "sql": (
             "url", "user", "password", "table", "query", "column", "every", "timeout", "on_error", "unknown_columns",
@@ -147,7 +147,7 @@ _READ = frozenset({
     CONNECTOR, START_AFTER, FORMAT, "value.format", "key.format", "key.fields", "value.fields-include", "path",
     "pattern", PARTITIONED_BY, "starting_version", "table", "catalog", "topic", "topic-pattern", "scan.startup.mode",
     "scan.startup.specific-offsets", "scan.startup.timestamp-millis", "slot", "publication", "query", "column",
-    "connection", "bootstrap.servers", "url", "listen", "start", "checkpoint", "option.*", "number-of-rows", "seed",
+    "url", "listen", "start", "checkpoint", "option.*", "number-of-rows", "seed",
     "fields.*", "append_only", "history", "materialized", "event_time_column", "mode", "avro.schema", "epoch",
     "protobuf.descriptor", "protobuf.message",
 })  # fmt: skip
