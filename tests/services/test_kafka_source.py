@@ -235,6 +235,40 @@ def test_messages_that_have_gone_stop_the_run_or_are_told_of(topics):
         exact.read(1, Rejections())
 
 
+def _of_now(topics, topic):
+    source = opened(table(topics.address, topic))
+    received(source, Rejections())
+    return source.taken()
+
+
+def test_offsets_of_another_cluster_are_refused_with_both_ids(topics):
+    topic = topics.new()
+    topics.write(topic, {"a": 1}, {"a": 2})
+    taken = _of_now(topics, topic)
+    cluster = taken["read"][0]["of"]["cluster"]
+    assert cluster
+    for item in taken["read"]:
+        item["of"] = {"cluster": "elsewhere"}
+    again = opened(table(topics.address, topic))
+    again.skip(taken)
+    with pytest.raises(DataError) as caught:
+        again.read(10, Rejections())
+    (found,) = caught.value.diagnostics
+    assert found.code == "CANNOT_READ_AGAIN"
+    assert f"was cluster elsewhere, and what is there is cluster {cluster}" in found.message
+    anew = opened(table(topics.address, topic, on_replaced="read"))
+    anew.skip(taken)
+    assert received(anew, Rejections()) == [1, 2]
+    for item in taken["read"]:
+        del item["of"]
+    older = opened(table(topics.address, topic))
+    older.skip(taken)
+    assert received(older, Rejections()) == []
+    topics.write(topic, {"a": 3})
+    assert received(older, Rejections()) == [3]
+    assert older.taken()["read"][0]["of"] == {"cluster": cluster}
+
+
 def test_a_topic_that_was_made_anew_is_another_however_long_it_is(topics):
     topic = topics.new()
     topics.write(topic, {"a": 1}, {"a": 2})
@@ -249,7 +283,12 @@ def test_a_topic_that_was_made_anew_is_another_however_long_it_is(topics):
     with pytest.raises(DataError) as caught:
         again.read(10, Rejections())
     (found,) = caught.value.diagnostics
-    assert (found.code, "made anew" in found.message) == ("OFFSETS_GONE", True)
+    ids = [item["read"][0]["id"] for item in (taken, _of_now(topics, topic))]
+    assert found.code == "CANNOT_READ_AGAIN"
+    assert all(number in found.message for number in ids)
+    anew = opened(table(topics.address, topic, on_replaced="read"))
+    anew.skip(taken)
+    assert received(anew, Rejections(tolerant=True)) == [10, 11, 12, 13, 14]
     lenient, rejections = opened(table(topics.address, topic, on_lost="skip")), Rejections(tolerant=True)
     lenient.skip(taken)
     assert received(lenient, rejections) == [10, 11, 12, 13, 14]

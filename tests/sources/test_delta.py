@@ -47,7 +47,8 @@ def test_the_content_comes_first_and_then_each_version(lake):
     append(lake, 5)
     assert found.step(1) == [("+", (4, "x"))]
     assert found.step(1) == [("+", (5, "x"))]
-    assert found.taken["read"] == [{"from": {"version": 2}, "to": {"version": 3}}]
+    (item,) = found.taken["read"]
+    assert (item["from"], item["to"]) == ({"version": 2}, {"version": 3})
 
 
 def test_a_content_is_cut_into_steps_and_a_version_is_not(lake):

@@ -10,6 +10,10 @@ import pytest
 from tests.sources.folders import OLD, reader, written
 
 from penstock.errors import DataError
+from penstock.pipeline.source_positions import SourcePositions
+from penstock.sources.files import file as file_module
+from penstock.sources.files import folder, renaming
+from penstock.sources.files.identity import State
 
 
 def lines(*numbers):
@@ -112,18 +116,27 @@ def test_a_log_that_is_copied_and_emptied_is_read_once(tmp_path):
     assert found.rejected == []
 
 
-def test_a_shorter_file_is_reported_once_and_the_others_go_on(tmp_path):
+def test_a_file_that_has_become_shorter_is_a_new_one(tmp_path):
     written(tmp_path / "1.json", lines(1, 2, 3))
     written(tmp_path / "2.json", lines(7))
     found = reader(tmp_path)
     found.read()
     written(tmp_path / "1.json", lines(1, 2), age=5)
     written(tmp_path / "2.json", lines(7, 8), age=5)
-    assert numbers(found.read()) == [8]
-    assert found.read() == []
-    assert [reason.partition(":")[0] for reason in reasons(found)] == ["it has become shorter"]
-    written(tmp_path / "1.json", lines(1, 2, 3, 4), age=4)
+    assert sorted(numbers(found.read())) == [1, 2, 8]
+    assert found.read() == found.rejected == []
+    written(tmp_path / "1.json", lines(1, 2, 4), age=4)
     assert numbers(found.read()) == [4]
+
+
+def test_a_file_that_has_become_shorter_may_be_an_error(tmp_path):
+    written(tmp_path / "1.json", lines(1, 2, 3))
+    found = reader(tmp_path, on_replaced="fail")
+    found.read()
+    written(tmp_path / "1.json", lines(1, 2), age=5)
+    with pytest.raises(DataError, match=r"1\.json is shorter than what was read") as raised:
+        found.read()
+    assert raised.value.diagnostics[0].code == "FILE_REPLACED"
 
 
 def test_a_file_that_went_unread_is_reported_and_one_that_was_read_is_not(tmp_path):
@@ -210,3 +223,232 @@ def test_what_a_manifest_names_is_read_again_exactly(tmp_path, style, text, rows
         again = reader(tmp_path, style)
         again.found.seek(taken)
         assert (again.read(), again.rejected) == (found, rejected)
+
+
+class Runs:
+    """A folder that is read by one process after the other, each of which knows what the manifests tell."""
+
+    def __init__(self, folder, style="json", **properties):
+        self.folder, self.style, self.properties = folder, style, properties
+        self.positions = SourcePositions()
+
+    def run(self):
+        """The values of one process; what it has read is known to the next one."""
+        found = reader(self.folder, self.style, **self.properties)
+        for taken in self.positions.of("t"):
+            found.found.skip(json.loads(json.dumps(taken)))
+        values = []
+        while (part := found.read(ended=True)) or found.taken:
+            values += numbers(part)
+            self.positions.add({"t": found.taken})
+        self.rejected = found.rejected
+        return sorted(values)
+
+
+@pytest.mark.parametrize("step", [False, True], ids=["process by process", "within one"])
+class TestRotation:
+    @pytest.fixture
+    def run(self, tmp_path, step):
+        if not step:
+            return Runs(tmp_path).run
+        found = reader(tmp_path)
+        return lambda: sorted(numbers(found.all()))
+
+    def test_renamed_again_and_again(self, tmp_path, run):
+        path = tmp_path / "a.json"
+        written(path, lines(1, 2))
+        assert run() == [1, 2]
+        for number in range(3, 7):
+            for old in range(5, 0, -1):
+                if (before := tmp_path / f"a.json.{old}").exists():
+                    before.rename(tmp_path / f"a.json.{old + 1}")
+            path.rename(tmp_path / "a.json.1")
+            written(path, lines(number))
+            assert run() == [number]
+        assert run() == []
+
+    def test_two_names_are_exchanged(self, tmp_path, run):
+        one, two = tmp_path / "1.json", tmp_path / "2.json"
+        written(one, lines(1, 2))
+        written(two, lines(1, 2, 3))
+        assert run() == [1, 1, 2, 2, 3]
+        one.rename(tmp_path / "x.tmp")
+        two.rename(one)
+        (tmp_path / "x.tmp").rename(two)
+        assert run() == []
+        written(one, lines(1, 2, 3, 4), age=5)
+        assert run() == [4]
+
+    def test_the_new_file_begins_as_the_old_one(self, tmp_path, run):
+        path = tmp_path / "a.json"
+        written(path, lines(1))
+        assert run() == [1]
+        path.rename(tmp_path / "a.json.1")
+        written(path, lines(1, 2))
+        assert run() == [1, 2]
+
+    def test_written_on_after_it_was_renamed(self, tmp_path, run):
+        path = tmp_path / "a.json"
+        written(path, lines(1))
+        assert run() == [1]
+        path.rename(tmp_path / "a.json.1")
+        written(path, lines(5))
+        written(tmp_path / "a.json.1", lines(1, 2), age=5)
+        assert run() == [2, 5]
+
+    @pytest.mark.parametrize("copy", [shutil.copy, shutil.copy2])
+    @pytest.mark.parametrize("name", ["a.json.1", "a.json-20240101", "a-20240101.json"])
+    def test_copied_and_emptied(self, tmp_path, run, copy, name):
+        path = tmp_path / "a.json"
+        written(path, lines(*range(10)))
+        assert run() == list(range(10))
+        copy(path, tmp_path / name)
+        path.write_text(lines(20))
+        assert run() == [20]
+        assert run() == []
+
+    def test_moved_as_a_copy_that_keeps_its_time(self, tmp_path, run):
+        path = tmp_path / "a.json"
+        written(path, lines(1, 2))
+        assert run() == [1, 2]
+        shutil.copy2(path, tmp_path / "other.json")
+        path.unlink()
+        assert run() == []
+        with (tmp_path / "other.json").open("a") as file:
+            file.write(lines(3))
+        assert run() == [3]
+
+    def test_two_files_with_one_content_are_two_files(self, tmp_path, run):
+        written(tmp_path / "a.json", lines(1))
+        assert run() == [1]
+        shutil.copy2(tmp_path / "a.json", tmp_path / "b.json")
+        assert run() == [1]
+        (tmp_path / "b.json").unlink()
+        assert run() == []
+
+    def test_the_content_of_a_deleted_file_written_anew_is_a_new_file(self, tmp_path, run):
+        """The file system gives the number of the inode that has become free to the next file."""
+        path = tmp_path / "a.json"
+        path.write_text(lines(1, 2))
+        assert run() == [1, 2]
+        path.unlink()
+        (tmp_path / "b.json").write_text(lines(1, 2))
+        assert run() == [1, 2]
+        (tmp_path / "b.json").unlink()
+        (tmp_path / "c.json").write_text(lines(1, 2, 3))
+        assert run() == [1, 2, 3]
+
+    def test_an_old_copy_with_another_end_is_a_new_file(self, tmp_path, run):
+        path = tmp_path / "a.json"
+        written(path, lines(*range(20_000)))
+        assert len(run()) == 20_000
+        other = path.read_text().replace('"a": 19000}', '"a": 19001}')
+        path.unlink()
+        written(tmp_path / "a.json.1", other, age=OLD)
+        assert len(run()) == 20_000
+
+    def test_a_hard_link_is_another_name(self, tmp_path, run):
+        path = tmp_path / "a.json"
+        written(path, lines(1))
+        (tmp_path / "b.json").hardlink_to(path)
+        assert run() == [1]
+        path.unlink()
+        written(tmp_path / "b.json", lines(1, 2), age=5)
+        assert run() == [2]
+
+    def test_replaced_with_a_shorter_and_a_longer_content(self, tmp_path, run):
+        path = tmp_path / "a.json"
+        written(path, lines(1, 2, 3))
+        assert run() == [1, 2, 3]
+        written(path, lines(1, 2), age=8)
+        assert run() == [1, 2]
+        written(path, lines(9, 8, 7, 6), age=6)
+        assert run() == [6, 7, 8, 9]
+
+    def test_a_file_that_goes_and_comes_back(self, tmp_path, run):
+        path = tmp_path / "a.json"
+        written(path, lines(1))
+        assert run() == [1]
+        aside = tmp_path / "aside.tmp"
+        aside.write_text(lines(1, 2))
+        path.unlink()
+        assert run() == []
+        aside.rename(path)
+        assert run() == [2]
+
+
+def test_other_content_is_an_error_after_a_restart_too(tmp_path):
+    runs = Runs(tmp_path, on_replaced="fail")
+    written(tmp_path / "a.json", lines(1, 2))
+    assert runs.run() == [1, 2]
+    (tmp_path / "a.json").rename(tmp_path / "a.json.1")
+    written(tmp_path / "a.json", lines(5), age=5)
+    assert runs.run() == [5]
+    written(tmp_path / "a.json", lines(6), age=4)
+    with pytest.raises(DataError, match="has other content than what was read"):
+        runs.run()
+
+
+def test_what_went_unread_between_two_processes_is_reported_once(tmp_path):
+    runs = Runs(tmp_path, complete_after="1 hour")
+    written(tmp_path / "a.json", lines(1) + '{"a"')
+    found = reader(tmp_path, complete_after="1 hour")
+    assert numbers(found.read()) == [1]
+    runs.positions.add({"t": found.taken})
+    (tmp_path / "a.json").unlink()
+    assert runs.run() == []
+    assert reasons(runs) == ["it has gone, and 4 bytes of it were not read"]
+    assert runs.run() == []
+    assert runs.rejected == []
+
+
+def test_where_there_are_no_inodes_and_no_times_of_birth(tmp_path, monkeypatch):
+    """As on object stores that are mounted: a file that was moved has its beginning, its end and its time."""
+
+    def without(status):
+        return State(status.st_mtime_ns, status.st_mtime_ns, status.st_size, 0)
+
+    for module in (folder, renaming):
+        monkeypatch.setattr(module, "state_of", without)
+    monkeypatch.setattr(file_module, "birth_of", lambda _: None)
+    runs = Runs(tmp_path)
+    written(tmp_path / "a.json", lines(1, 2), age=OLD)
+    assert runs.run() == [1, 2]
+    (tmp_path / "a.json").rename(tmp_path / "b.json")
+    assert runs.run() == []
+    (tmp_path / "b.json").unlink()
+    (tmp_path / "c.json").write_text(lines(1, 2))
+    assert runs.run() == [1, 2]
+    written(tmp_path / "d.json", lines(1, 2))
+    assert runs.run() == [1, 2]
+
+
+def test_positions_without_identities_are_taken_up(tmp_path):
+    """As manifests had them that told of nothing but a path and a beginning."""
+    written(tmp_path / "a.json", lines(1, 2))
+    found = reader(tmp_path)
+    found.read()
+    taken = json.loads(json.dumps(found.taken))
+    for item in taken["read"]:
+        del item["of"], item["file"]
+    runs = Runs(tmp_path)
+    runs.positions.add({"t": taken})
+    assert runs.run() == []
+    written(tmp_path / "a.json", lines(1, 2, 3), age=5)
+    assert runs.run() == [3]
+    ((item,),) = [taken["read"] for taken in runs.positions.of("t")]
+    assert item["of"]["inode"]
+    (tmp_path / "a.json").rename(tmp_path / "a.json.1")
+    written(tmp_path / "a.json", lines(4), age=5)
+    assert runs.run() == [4]
+    assert runs.run() == []
+
+
+@pytest.mark.parametrize("name", ["[a]", "x*y", "a?", "q%20r", "back\\slash", "new\nline"])
+def test_a_path_is_read_as_it_is_named(tmp_path, name):
+    for at, folder_name in enumerate((name, "a", "xy", "ab", "q r")):
+        (tmp_path / folder_name).mkdir(exist_ok=True)
+        written(tmp_path / folder_name / "1.json", lines(at))
+    assert numbers(reader(tmp_path / name).read()) == [0]
+    assert numbers(reader(tmp_path / name / "*.json").read()) == [0]
+    assert numbers(reader(tmp_path / name / "1.json").read()) == [0]

@@ -102,7 +102,7 @@ VIEW: tuple[Property, ...] = (
 _OF_KAFKA = (
     "topic", "topic-pattern", "bootstrap.servers", "properties.*", "scan.startup.mode",
     "scan.startup.specific-offsets", "scan.startup.timestamp-millis", "scan.topic-partition-discovery.interval",
-    "timeout", "on_lost", "idle_after", FORMAT, "value.format", "key.format", "key.fields",
+    "timeout", "on_lost", "on_replaced", "idle_after", FORMAT, "value.format", "key.format", "key.fields",
     "value.fields-include", "schema.registry.url", "schema.registry.basic-auth.user-info", "avro.schema",
     "protobuf.descriptor", "protobuf.message",
     "on_error", "on_bad_value", "missing_columns", "unknown_columns", "epoch", "delimiter", "quote", "escape",
@@ -117,11 +117,11 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "path", "pattern", "partitioned_by", "complete_after", "on_replaced", FORMAT, "on_error", "on_bad_value",
             "missing_columns", "unknown_columns", "epoch", "header", "delimiter", "quote", "escape", "null_text",
         ),
-        "delta": ("path", "starting_version", "on_error", "unknown_columns", "epoch"),
-        "iceberg": ("table", "catalog", "catalog.*", "path", "on_error", "unknown_columns", "epoch"),
+        "delta": ("path", "starting_version", "on_replaced", "on_error", "unknown_columns", "epoch"),
+        "iceberg": ("table", "catalog", "catalog.*", "path", "on_replaced", "on_error", "unknown_columns", "epoch"),
         "postgres": (
             "connection", "password", "table", "publication", "slot", "on_existing_slot", "on_truncate", "timeout",
-            "on_error", "unknown_columns",
+            "on_replaced", "on_error", "unknown_columns",
         ),
         "sql": (
             "url", "user", "password", "table", "query", "column", "every", "timeout", "on_error", "unknown_columns",
@@ -140,6 +140,25 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "upsert-kafka": _OF_KAFKA,
     }
 )  # fmt: skip
+
+# What a table's source reads, and what the table is: these stay as they are while a pipeline goes on. The others say
+# how it is read, and may change: options of formats, sizes, credentials, addresses at which the same thing answers.
+_READ = frozenset({
+    CONNECTOR, START_AFTER, FORMAT, "value.format", "key.format", "key.fields", "value.fields-include", "path",
+    "pattern", PARTITIONED_BY, "starting_version", "table", "catalog", "topic", "topic-pattern", "scan.startup.mode",
+    "scan.startup.specific-offsets", "scan.startup.timestamp-millis", "slot", "publication", "query", "column",
+    "url", "listen", "start", "checkpoint", "option.*", "number-of-rows", "seed",
+    "fields.*", "append_only", "history", "materialized", "event_time_column", "mode", "avro.schema", "epoch",
+    "protobuf.descriptor", "protobuf.message",
+})  # fmt: skip
+
+
+def says_how(name: str, connector: str) -> bool:
+    """True for a property that says how a table's source is read, and not what is."""
+    own = name.removeprefix(f"{START_AFTER}.")
+    known = CONNECTORS.get(connector, ()) if own == name else tuple(_of_connectors())
+    return not is_among(own, tuple(_READ)) and (own in {ROWS_PER_STEP, COMMENT} or is_among(own, known))
+
 
 # The same for the outputs of a connector: views with it, and tables that are written.
 _OUTPUT = ("form", "key", "on_other_pipeline", "on_output_error", "timeout")

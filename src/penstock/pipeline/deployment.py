@@ -14,6 +14,7 @@ from typing import Any, Literal
 from penstock.bind.program.add_columns import refuse_added
 from penstock.bind.program.compile import Program, declare
 from penstock.catalog.model import PASSED, Catalog, Table, View
+from penstock.catalog.properties import CONNECTOR, says_how
 from penstock.catalog.settings import CHANGEABLE, DEFAULT_DIALECT, DIALECT, TIME_ZONE
 from penstock.errors import Diagnostic, PenstockError
 from penstock.pipeline.alike import alike
@@ -106,7 +107,9 @@ def deployment(present: Present, program: Program, rate: float | None = None) ->
     dropped = tuple(item.name.lower() for item in tables if item.what == "removed")
     added = [item.name.lower() for item in views if item.what in ("added", "changed", "rebuilt")]
     widened = {
-        name: gained for name, known, table in tables_of_both(before, after) if (gained := _gained(known, table))
+        name: gained
+        for name, known, table in tables_of_both(before, after)
+        if (gained := _gained(_read_as(known, table), table))
     }
     statements = tuple(_statements(before, program, removed, dropped, set(added), widened))
     added = [name for view in added for name in (*(item.name.lower() for item in after.passed_in(view)), view)]
@@ -132,6 +135,41 @@ def deployment(present: Present, program: Program, rate: float | None = None) ->
 
 def _same_table(one: Table, other: Table) -> bool:
     return one == other
+
+
+def _read_as(known: Table, table: Table) -> Table:
+    """The table that is there, read as the other one if they differ in how their sources are read; else as it is."""
+    names = _other_properties(known, table)
+    connector = known.properties.get(CONNECTOR, "").lower()
+    fits = bool(connector) and all(says_how(name, connector) for name in names)
+    return replace(known, properties=table.properties, places=table.places) if fits else known
+
+
+def _other_properties(known: Table, table: Table) -> list[str]:
+    one, other = known.properties, table.properties
+    return sorted(name for name in {**one, **other} if one.get(name) != other.get(name))
+
+
+def _setting(known: Table, table: Table, dialect: str) -> Iterator[str]:
+    """The statements by which the source of a table is read as that of the other one."""
+    if _read_as(known, table) is known:
+        return
+    given = table.properties
+    names = _other_properties(known, table)
+    values = [f"'{name}' = {_literal(given[name], dialect)}" for name in names if name in given]
+    if values:
+        yield f"ALTER TABLE {quoted(known.name)} SET ({', '.join(values)});"
+    if gone := [f"'{name}'" for name in names if name not in given]:
+        yield f"ALTER TABLE {quoted(known.name)} RESET ({', '.join(gone)});"
+
+
+def _literal(text: str, dialect: str) -> str:
+    """A text as the dialect writes it."""
+    if dialect in {DEFAULT_DIALECT, "timeplus"}:
+        text = text.replace("\\", "\\\\").replace("'", "\\'")
+    else:
+        text = text.replace("'", "''")
+    return f"'{text}'"
 
 
 def _gained(known: Table, table: Table) -> tuple[AddedColumn, ...]:
@@ -197,10 +235,17 @@ def _tables(before: Catalog, after: Catalog) -> Iterator[Difference]:
         elif _same_table(known, table):
             yield Difference(table.name, "table", "unchanged", "its rows stay")
         else:
-            yield Difference(table.name, "table", "changed", _about_gained(_gained(known, table)))
+            yield Difference(table.name, "table", "changed", _about_table(known, table))
     for name, table in before.tables.items():
         if name not in after.tables:
             yield Difference(table.name, "table", "removed", "its rows and their history go")
+
+
+def _about_table(known: Table, table: Table) -> str:
+    about = [_about_gained(gained)] if (gained := _gained(_read_as(known, table), table)) else ["its rows stay"]
+    if names := _other_properties(known, table):
+        about.append(f"its source is read with another {', '.join(map(repr, names))}")
+    return "; ".join(about)
 
 
 def _about_gained(gained: Iterable[AddedColumn]) -> str:
@@ -287,6 +332,9 @@ def _statements(  # noqa: PLR0917 - all that changes
         wanted = program.catalog.settings.get(name, usual)
         if wanted != before.settings.get(name, usual):
             yield f"SET {name} = '{wanted}';"
+    for name, known in before.tables.items():
+        if name in program.catalog.tables:
+            yield from _setting(known, program.catalog.tables[name], before.dialect)
     later = []
     last = {_declares_table(item): item for item in program.statements}
     for item in program.statements:
@@ -374,6 +422,7 @@ def _shows_once(view: View) -> bool:
 
 def _problems_of(before: Catalog, after: Catalog, known: Table, table: Table) -> Iterator[Diagnostic]:
     """The diagnostics of a table that is there already; none if it is the same."""
+    known = _read_as(known, table)
     if not _same_table(known, table):
         yield from _changed(before, after, known, table)
 

@@ -83,6 +83,7 @@ Found = TypeVar("Found")
 _DECLARATIONS = (
     sql.CreateTable,
     sql.AddColumns,
+    sql.SetProperties,
     sql.CreateView,
     sql.Unparsed,
     sql.DeclareRecursiveView,
@@ -462,12 +463,14 @@ class Execution:
         at = self.clock()
         widened = columns_added(before, after) if isinstance(statement, sql.AddColumns) else ()
         replaced = [name for name, table in before.tables.items() if after.tables.get(name) is not table]
-        replaced = [name for name in replaced if name not in widened]
+        read_otherwise = {statement.table.lower()} if isinstance(statement, sql.SetProperties) else set()
+        replaced = [name for name in replaced if name not in widened and name not in read_otherwise]
         refuse_widened_outputs(before, after, widened)
         self.install(with_earlier(before, after, widened, at), added, removed=gone, forgotten=replaced, widened=widened)
         for name in replaced:
             self.taken.forget(name)
-        self.changes_of_program += bool(widened)  # whoever reads their sources goes on with all columns
+        # Whoever reads their sources goes on with all columns, and in the way that is wanted now.
+        self.changes_of_program += bool(widened or read_otherwise)
         self.declared([Declaration(statement.text, at=at)])
 
     def add_columns(self) -> list[ColumnsAdded]:

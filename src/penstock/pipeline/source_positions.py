@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from penstock.sources.position import BROKEN
+from penstock.sources.position import BROKEN, IDENTITY
 
-OF_A_RANGE = ("from", "to", "head", BROKEN)  # what differs from one range of a stream to the next
+OF_A_RANGE = ("from", "to", "head", "file", IDENTITY, BROKEN)  # what differs from one range of a stream to the next
 
 
 class SourcePositions:
@@ -44,7 +44,15 @@ class SourcePositions:
 def _streams(taken: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """The ranges that were taken, stream by stream; in one piece where the source does not tell of streams."""
     for item in taken.get("read", ()):
-        stream = {name: value for name, value in item.items() if name not in OF_A_RANGE}
-        yield json.dumps(stream, sort_keys=True, default=str), {**taken, "read": [item]}
+        yield json.dumps(_stream(item), sort_keys=True, default=str), {**taken, "read": [item]}
     if "read" not in taken:
         yield json.dumps(taken, sort_keys=True, default=str), taken
+
+
+def _stream(item: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts that stay the same: a file may be renamed, and one of older manifests is called by its path."""
+    stream = {name: value for name, value in item.items() if name not in OF_A_RANGE}
+    if "head" in item:
+        stream["file"] = item.get("file", item["path"])
+        del stream["path"]
+    return stream

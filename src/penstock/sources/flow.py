@@ -69,6 +69,13 @@ class Flow(ABC):
         message = f"{facts.get('flow', self.name)}: what a step has read of it cannot be read again"
         raise DataError(Diagnostic("CANNOT_READ_AGAIN", message))
 
+    def recall(self, facts: Mapping[str, Any]) -> None:  # noqa: B027 - as above
+        """Nothing: what has flowed by does not come again."""
+
+    def renamed(self) -> tuple[Flow, ...]:
+        """None."""
+        return ()
+
     def commit(self) -> None:
         """Forget what is part of a step."""
         del self._bytes[: self.at.offset - self._kept]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 BROKEN = "broken"  # in a manifest: the content of a stream that cannot be read on behind a position
+IDENTITY = "of"  # in a manifest: what the thing is in which a position is one
 
 Tail = Literal["", "cr", "half", "skipped"]
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Protocol
 
 from penstock.analysis.bounds import parse_bound
-from penstock.catalog.model import View
+from penstock.catalog.model import Table, View
 from penstock.catalog.properties import ROWS_PER_STEP, TABLE, Placed, is_among, name_place, value_place
-from penstock.errors import Diagnostic, SqlError, did_you_mean
+from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 
 
 class Declared(Placed, Protocol):
@@ -52,6 +52,28 @@ class Property:
         """The value that the table gives, or the one that holds without it; words are in lower case."""
         found = table.properties.get(self.name, self.default or "")
         return found.lower() if self.values else found
+
+
+ON_REPLACED = Property(
+    "on_replaced",
+    "When another thing stands under the same name than the one that was read: `run` stops with an error that names "
+    "both, or the new one is read from its beginning, and rows that were read before stay.",
+    "fail",
+    ("fail", "read"),
+)
+
+
+def check_replaced(table: Table, thing: str, known: str, present: str | None) -> None:
+    """DataError if a thing is not the one that was read, unless the table has the new one read."""
+    if ON_REPLACED.value(table) == "read":
+        return
+    what = f"is {present}" if present is not None else "is not there"
+    message = f"table {table.name}: {thing} is another one: what steps have read was {known}, and what is there {what}"
+    hint = (
+        "'on_replaced' = 'read' reads the new one from its beginning, and rows that were read before stay; or bring "
+        "back the one that was read, or begin with an empty directory"
+    )
+    raise DataError(Diagnostic("CANNOT_READ_AGAIN", message, table.span, hint=hint))
 
 
 def check_properties(table: Declared, known: Sequence[Property]) -> None:

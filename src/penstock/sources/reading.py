@@ -114,17 +114,16 @@ class RecordSource:
                 ranges[-1] = _Range(item.stream, last.start, item.end, item.broken)
             else:
                 ranges.append(item)
-        read = [
-            {
-                **item.stream.facts(),
-                "from": item.start.to_json(),
-                "to": item.end.to_json(),
-                **({BROKEN: dict(item.broken)} if item.broken else {}),
-            }
-            for item in ranges
-            if item.start != item.end or item.broken
-        ]
+        read = [self._item(item) for item in ranges if item.start != item.end or item.broken]
+        streams = [item.stream for item in ranges]
+        others = [stream for stream in self.transport.renamed() if all(stream is not item for item in streams)]
+        read += [self._item(_Range(stream, stream.at, stream.at)) for stream in others]
         return {"connector": self.table.properties["connector"].lower(), "read": read} if read else {}
+
+    @staticmethod
+    def _item(item: _Range) -> dict[str, Any]:
+        ends = {"from": item.start.to_json(), "to": item.end.to_json()}
+        return {**item.stream.facts(), **ends, **({BROKEN: dict(item.broken)} if item.broken else {})}
 
     def seek(self, taken: Mapping[str, Any]) -> None:
         """Read next what a manifest says was taken, and no more."""
@@ -133,13 +132,7 @@ class RecordSource:
     def skip(self, taken: Mapping[str, Any]) -> None:
         """Go on behind what a manifest says was taken."""
         for item in taken.get("read", ()):
-            try:
-                found = self._range(item)
-            except DataError:  # what is gone cannot be read again either
-                continue
-            found.stream.move(found.end)
-            if found.stream.has(item.get(BROKEN, {})):
-                found.stream.break_off()
+            self.transport.recall(item)
 
     def _range(self, item: Mapping[str, Any]) -> _Range:
         return _Range(self.transport.find(item), position_of(item["from"]), position_of(item["to"]))

@@ -6,7 +6,7 @@ complete; it knows nothing of records and rows, which are the format's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -82,6 +82,12 @@ class Transport(Protocol):
 
     def find(self, facts: Mapping[str, Any]) -> Stream:
         """The stream that a manifest tells of; DataError if it is not there any more."""
+
+    def recall(self, facts: Mapping[str, Any]) -> None:
+        """Stand behind what a manifest tells of a stream, which is looked for when streams are next."""
+
+    def renamed(self) -> Iterable[Stream]:
+        """The streams that a manifest has to tell of although nothing was read of them, as they are known otherwise."""
 
     def commit(self) -> None:
         """Take note that what was read is part of a step, and will not be read again."""

@@ -17,7 +17,7 @@
 | `marks` | makes streaming words visible to the parser |
 | `nodes` | syntax nodes that sqlglot does not have |
 | `create` | CREATE, DECLARE and DROP |
-| `alter` | ALTER TABLE … ADD COLUMNS |
+| `alter` | ALTER TABLE … ADD COLUMNS, SET, RESET |
 | `columns` | the columns, keys and properties of CREATE TABLE |
 | `peer_properties` | properties by the names of Flink's and Spark's connectors |
 | `properties` | properties in the text: WITH, SETTINGS, OPTIONS |

@@ -57,6 +57,17 @@ class AddColumns(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SetProperties(Statement):
+    """ALTER TABLE … SET ('k' = 'v', …) and RESET ('k', …): how a table's source is read from now on."""
+
+    table: str
+    table_span: Span
+    values: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    places: Mapping[str, PropertyPlace] = field(default_factory=lambda: NOTHING, compare=False, repr=False)
+    removed: tuple[tuple[str, Span], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class CreateView(Statement):
     """CREATE [OR REPLACE] [LOCAL | MATERIALIZED] VIEW; `into` is the table that its rows are written to."""
 

@@ -25,6 +25,7 @@ from penstock.steps.intake.many import fold_by_key
 from penstock.steps.intake.memory import TableMemory
 from penstock.steps.intake.refusing import without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
+from penstock.steps.intake.unsent import with_unsent
 from penstock.steps.intake.versions import fold_versions, inserted
 from penstock.steps.log import InputLog
 from penstock.steps.manifest import Advances, promised
@@ -119,6 +120,7 @@ class Tables:
             return [self._folded(batches, judge, read)]
         judge = replace(judge, lateness=memory.lateness, terms=self._terms_of(memory.table))
         given = concatenated([item if isinstance(item, Batch) else self._here(item, memory, judge) for item in batches])
+        given = with_unsent(given, memory.store, judge.rejections)
         given = judge.stamped(given)
         content = self._folded([given], judge, read)
         versions = self.memory(memory.table.versions)
@@ -152,7 +154,8 @@ class Tables:
             name = memory.table.name.lower()
             here = self.process() if self.is_read_here(name) else None
             return fold_given(batches, judge, memory, lambda: self._counts(memory), read=read(name), here=here)
-        batch = judge.stamped(concatenated([batch for batch in batches if isinstance(batch, Batch)]))
+        plain = concatenated([batch for batch in batches if isinstance(batch, Batch)])
+        batch = judge.stamped(with_unsent(plain, memory.store, judge.rejections))
         if memory.store is not None:
             return fold_by_key(batch, judge, memory.store)
         return fold_rows(batch, judge, lambda: self._counts(memory), memory.counts)

@@ -19,6 +19,7 @@
 | `purity` | functions that a view cannot contain: their answer is another one each time, or depends on who asks |
 | `queries` | a query as a statement: its plan over a catalogue |
 | `recursion` | DECLARE RECURSIVE VIEW |
+| `set_properties` | ALTER TABLE … SET and RESET |
 | `unparsed` | views whose query our parser cannot read: which relations the text names, found by tokens |
 | `views` | CREATE VIEW: the bound view, what it reads, and what replacing it does to its readers |
 | `writers` | INSERT that stands, and CREATE VIEW … INTO |

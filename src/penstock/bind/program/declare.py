@@ -16,6 +16,7 @@ from penstock.bind.program.drop import drop
 from penstock.bind.program.existing import refuse_existing
 from penstock.bind.program.purity import refuse_impure
 from penstock.bind.program.recursion import close_components
+from penstock.bind.program.set_properties import declare_properties
 from penstock.bind.program.unparsed import unparsed_view
 from penstock.bind.program.views import in_order, replaced_view, views_of
 from penstock.bind.program.writers import declare_into
@@ -36,6 +37,7 @@ from penstock.sql.statements import (
     Reset,
     Set,
     SetLateness,
+    SetProperties,
     Statement,
     Unparsed,
 )
@@ -43,6 +45,7 @@ from penstock.sql.statements import (
 DDL = (
     CreateTable,
     AddColumns,
+    SetProperties,
     CreateView,
     Unparsed,
     DeclareRecursiveView,
@@ -62,6 +65,8 @@ def declare_one(catalog: Catalog, statement: Statement) -> Catalog:
             return declare_table(catalog, statement)
         case AddColumns():
             return declare_columns(catalog, statement)
+        case SetProperties():
+            return declare_properties(catalog, statement)
         case CreateView():
             return _view(catalog, statement)
         case Unparsed():

@@ -36,6 +36,26 @@ class DeltaLake:
     files: Any
     library: Any
     columns: LakeColumns
+    _known: tuple[Any, str] | None = None
+
+    def identity(self, version: int) -> str | None:
+        """The id in the metadata of a version, which is asked for once as long as its file is the same."""
+        file = self.files.get_file_info(log_path(version))
+        key = version, file.mtime_ns, file.size
+        if self._known is None or self._known[0] != key:
+            try:
+                found = str(self._at(version).metadata().id)
+            except (GoneError, UnreadableError):
+                return None
+            self._known = key, found
+        return self._known[1]
+
+    def facts(self) -> dict[str, Any]:
+        """Nothing: each version says its columns by name."""
+        return {}
+
+    def recall(self, facts: Mapping[str, Any], version: int | None) -> None:
+        """Nothing has to be known."""
 
     def latest(self) -> int | None:
         """The newest version."""

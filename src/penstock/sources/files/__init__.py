@@ -8,6 +8,7 @@
 | `listing` | which files that means |
 | `identity` | what recognises a file |
 | `file` | one file as a stream |
+| `renaming` | the new names of files: logs that are rotated, or copied and emptied |
 | `unpacked` | a compressed one |
 | `partitions` | columns that folders name |
 | `folder` | all of them: which is new, renamed, replaced, shorter, gone, complete |

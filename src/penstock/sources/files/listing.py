@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
+from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
 
@@ -42,8 +43,10 @@ class Listing:
                 yield path, status
 
     def _paths(self) -> Iterator[Path]:
-        if glob.has_magic(self.path):
-            found = map(Path, glob.iglob(self.path, recursive=True))  # noqa: PTH207 - it takes any pattern
+        literal, magic = self._split
+        if magic:
+            pattern = str(Path(glob.escape(str(literal)), *magic))
+            found = map(Path, glob.iglob(pattern, recursive=True))  # noqa: PTH207 - it takes any pattern
             yield from (path for path in found if not self.chosen or self.wanted(path.name))
         elif Path(self.path).is_dir():
             yield from self._within(Path(self.path), "")
@@ -64,12 +67,25 @@ class Listing:
             elif self.wanted(prefix + entry.name):
                 yield folder / entry.name
 
+    @cached_property
+    def _split(self) -> tuple[Path, tuple[str, ...]]:
+        """The part of the path that is a name, and the pattern behind it: what is there as it is written is a name."""
+        parts, literal = Path(self.path).parts, Path()
+        for place, part in enumerate(parts):
+            if glob.has_magic(part) and not os.path.lexists(literal / part):
+                return literal, parts[place:]
+            literal /= part
+        return literal, ()
+
+    @property
+    def is_pattern(self) -> bool:
+        """True if the path means all files that it fits."""
+        return bool(self._split[1])
+
     @property
     def base(self) -> Path:
         """The folder below which all files lie, or the one file; with all links followed."""
-        parts = Path(os.path.abspath(self.path)).parts  # noqa: PTH100 - a link in front of `..` is followed below
-        fixed = next((place for place, part in enumerate(parts) if glob.has_magic(part)), len(parts))
-        return Path(os.path.realpath(Path(*parts[:fixed])))
+        return Path(os.path.realpath(self._split[0]))
 
     def would_read(self, path: Path) -> bool:
         """True if a file is read once it has this path, whether there is one now or not."""
@@ -77,10 +93,8 @@ class Listing:
         if not found.is_relative_to(self.base):
             return False
         within = found.relative_to(self.base).parts
-        if glob.has_magic(self.path):
-            parts = Path(os.path.abspath(self.path)).parts  # noqa: PTH100 - as above
-            first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
-            return _is_matched(parts[first:], within) and (not self.chosen or self.wanted(found.name))
+        if self.is_pattern:
+            return _is_matched(self._split[1], within) and (not self.chosen or self.wanted(found.name))
         if not within or self.base.is_file():
             return not within
         passed = any(_is_passed_over(part, is_folder=True) for part in within[:-1])
@@ -96,14 +110,14 @@ class Listing:
         return status if S_ISREG(status.st_mode) else None
 
     @staticmethod
-    def beside(path: Path, inode: tuple[int, int]) -> Iterator[Path]:
+    def beside(path: Path, inode: int) -> Iterator[Path]:
         """The files in the folder of a path that have an inode, under whatever name."""
         try:
             entries = list(os.scandir(path.parent))
         except OSError:
             return
         for entry in entries:
-            if entry.inode() == inode[1] and entry.name != path.name:
+            if entry.inode() == inode and entry.name != path.name:
                 yield path.parent / entry.name
 
 
@@ -145,6 +159,6 @@ def listing_of(path: str, style: str, pattern: str) -> Listing:
 
 def check_there(table: Table, listing: Listing) -> None:
     """Refuse a path that does not exist before anything starts; a glob pattern may have no file yet."""
-    if not glob.has_magic(listing.path) and not Path(listing.path).exists():
+    if not listing.is_pattern and not Path(listing.path).exists():
         message = f"table {table.name}: the folder {listing.path} does not exist"
         raise DataError(Diagnostic("NO_SUCH_FOLDER", message, table.span, hint="create it, or correct 'path'"))

@@ -6,6 +6,7 @@
 | --- | --- |
 | `declared` | what a table may say of it |
 | `catalogs` | the table that a catalog has, or that lies in a folder |
+| `field_ids` | the fields that columns are read by, by their ids |
 | `table` | snapshots, contents and changes as `lake` wants them |
 """
 

@@ -6,7 +6,7 @@ from penstock.catalog.model import Table
 from penstock.errors import Diagnostic, SqlError
 from penstock.sources.formats.declared import EPOCH, ON_ERROR
 from penstock.sources.lake.declared import UNKNOWN_COLUMNS
-from penstock.sources.properties import Property
+from penstock.sources.properties import ON_REPLACED, Property
 
 TABLE = Property("table", "The table's name in its catalog.", takes="a name with its namespace, as in 'shop.orders'")
 CATALOG = Property(
@@ -22,7 +22,7 @@ PATH = Property(
     "path", "Instead of a catalog: the folder of the table, or a metadata file in it.", takes="a folder or file"
 )
 
-PROPERTIES = (TABLE, CATALOG, CATALOG_PROPERTIES, PATH, ON_ERROR, UNKNOWN_COLUMNS, EPOCH)
+PROPERTIES = (TABLE, CATALOG, CATALOG_PROPERTIES, PATH, ON_REPLACED, ON_ERROR, UNKNOWN_COLUMNS, EPOCH)
 
 
 def check(table: Table) -> None:

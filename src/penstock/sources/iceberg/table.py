@@ -6,15 +6,17 @@ instead (merge on read) cannot be followed; a content that has such rows can be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.catalog.model import Table
 from penstock.sources.iceberg.catalogs import loader
+from penstock.sources.iceberg.field_ids import FieldIds
 from penstock.sources.lake.api import GoneError, Part, UnreadableError, VersionChange
 from penstock.sources.lake.columns import LakeColumns
 from penstock.sources.packages import package
@@ -32,6 +34,22 @@ class IcebergLake:
     name: str
     load: Callable[[], Any]
     columns: LakeColumns
+    ids: FieldIds = field(default_factory=FieldIds)
+
+    def identity(self, version: int) -> str:  # noqa: ARG002 - all versions are of one table
+        """The table's uuid."""
+        return str(self.load().metadata.table_uuid)
+
+    def facts(self) -> dict[str, Any]:
+        """The ids of the fields that each column has been read by."""
+        return {"columns": self.ids.to_json()}
+
+    def recall(self, facts: Mapping[str, Any], version: int | None) -> None:
+        """Go by these ids; where there are none, by those that the columns' names had at a version."""
+        self.ids = FieldIds.of(facts.get("columns", {}))
+        snapshot = None if facts or version is None else self.load().snapshot_by_id(version)
+        if snapshot is not None and snapshot.schema_id is not None:
+            self.columns.read(self.ids.named(self.load().schemas()[snapshot.schema_id]))
 
     def latest(self) -> int | None:
         """The current snapshot."""
@@ -58,8 +76,8 @@ class IcebergLake:
             message = f"snapshot {version} is not there any more"
             raise GoneError(message)
         tasks = sorted(table.scan(snapshot_id=version).plan_files(), key=lambda task: str(task.file.file_path))
-        names = self._names(table)
-        return [Part(task.file.file_path, partial(self._rows, table, names, task)) for task in tasks]
+        columns = self._columns(table)
+        return [Part(task.file.file_path, partial(self._rows, table, columns, task)) for task in tasks]
 
     def change(self, version: int) -> VersionChange:
         """The files that a snapshot adds and removes."""
@@ -71,26 +89,45 @@ class IcebergLake:
         if snapshot.summary is not None and snapshot.summary.operation.value == _MOVES:
             return VersionChange((), exact=True)
         task = package("pyiceberg.table", _WHAT, "lake").FileScanTask
-        names = self._names(table)
+        columns = self._columns(table)
         parts = [
-            Part(file.file_path, partial(self._rows, table, names, task(file)), operation)
+            Part(file.file_path, partial(self._rows, table, columns, task(file)), operation)
             for operation, file in _files(table, snapshot)
         ]
         return VersionChange(parts, exact=False)
 
-    def _names(self, table: Any) -> list[str]:
-        """The columns that are read of a table as it is now: older rows lack those that it has got since."""
-        return self.columns.read(column.name for column in table.schema().fields)
+    def _columns(self, table: Any) -> Mapping[str, Sequence[Any]]:
+        """The columns that are read, each with its fields: older rows lack those that the table has got since."""
+        names = self.columns.read(self.ids.named(table.schema()))
+        return self.ids.bound(names, table)
 
-    def _rows(self, table: Any, names: Sequence[str], task: Any) -> pa.Table:
+    def _rows(self, table: Any, columns: Mapping[str, Sequence[Any]], task: Any) -> pa.Table:
         scan = package("pyiceberg.io.pyarrow", _WHAT, "lake").ArrowScan
         everything = package("pyiceberg.expressions", _WHAT, "lake").AlwaysTrue()
-        schema = table.schema().select(*names)
-        return scan(table.metadata, table.io, schema, everything).to_table([task])
+        schema = package("pyiceberg.schema", _WHAT, "lake").Schema
+        fields = [_renamed(item, name, place) for name, items in columns.items() for place, item in enumerate(items)]
+        rows = scan(table.metadata, table.io, schema(*fields), everything).to_table([task])
+        return pa.table({name: _first(rows, name, len(items)) for name, items in columns.items()})
 
     def describe(self) -> str:
         """The name, as its user gives it."""
         return f"the Iceberg table {self.name}"
+
+
+def _renamed(item: Any, name: str, place: int) -> Any:
+    """A field by the name that its column has here; a file has one of several at most."""
+    return item.model_copy(update={"name": _field_name(name, place), "required": False})
+
+
+def _field_name(name: str, place: int) -> str:
+    return f"{name}\x00{place}" if place else name
+
+
+def _first(rows: pa.Table, name: str, fields: int) -> Any:
+    newest, *before = [rows.column(_field_name(name, place)) for place in reversed(range(fields))]
+    for values in before:
+        newest = pc.coalesce(newest, values.cast(newest.type))
+    return newest
 
 
 def _files(table: Any, snapshot: Any) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ from penstock.catalog.model import Table
 from penstock.catalog.properties import name_place
 from penstock.errors import Diagnostic, SqlError
 from penstock.sources.messages import declared as messages
-from penstock.sources.properties import Property, check_duration
+from penstock.sources.properties import ON_REPLACED, Property, check_duration
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _OFFSETS = re.compile(r"partition:(\d+),offset:(\d+)")
@@ -87,8 +87,8 @@ TIMEOUT = Property(
 )
 ON_LOST = Property(
     "on_lost",
-    "When messages that were not read have gone (retention), or a topic was made anew: `run` stops, or goes on with "
-    "what is there, and `error_view` says what is missing.",
+    "When messages that were not read have gone (retention): `run` stops, or goes on with what is there, and "
+    "`error_view` says what is missing. So it does then for a topic that was made anew, which 'on_replaced' is for.",
     "fail",
     ("fail", "skip"),
 )
@@ -101,7 +101,10 @@ IDLE_AFTER = Property(
     check=check_duration,
 )
 
-OF_TOPICS = (TOPIC, PATTERN, SERVERS, PASSED_ON, STARTUP, STARTUP_OFFSETS, STARTUP_TIME, DISCOVERY, TIMEOUT, ON_LOST)
+OF_TOPICS = (
+    TOPIC, PATTERN, SERVERS, PASSED_ON, STARTUP, STARTUP_OFFSETS, STARTUP_TIME, DISCOVERY, TIMEOUT, ON_LOST,
+    ON_REPLACED,
+)  # fmt: skip
 PROPERTIES = (*OF_TOPICS, IDLE_AFTER, *messages.PROPERTIES)
 
 # What the position of a step decides is not the client's to decide.

@@ -24,7 +24,8 @@ from penstock.sources.kafka.topics import Partition, Topics
 from penstock.sources.lag import Lag
 from penstock.sources.messages.metadata import metadata_columns
 from penstock.sources.messages.rows import MessageRows
-from penstock.sources.properties import duration
+from penstock.sources.position import IDENTITY
+from penstock.sources.properties import check_replaced, duration
 from penstock.sources.transport import Report
 from penstock.steps.rows.batch import Batch
 from penstock.steps.rows.partitioned import Partitioned
@@ -76,6 +77,7 @@ class KafkaSource:
     _looked: float | None = None
     _moved: bool = True
     _begun: bool = False
+    _cluster: str | None = None  # the id of the cluster in which the offsets are, as brokers tell it
 
     def __post_init__(self) -> None:
         """Ask the brokers for the topics; DataError if they do not answer, or have no such topic."""
@@ -171,6 +173,7 @@ class KafkaSource:
             self._moved = False
 
     def _begin(self, report: Report) -> None:
+        self._see_other_cluster()
         self._see_made_anew(report)
         for partition in self._found:
             if partition not in self._at:
@@ -184,16 +187,35 @@ class KafkaSource:
             self._moved = True
         self._begun = True
 
+    def _see_other_cluster(self) -> None:
+        """Begin anew in a cluster that is another than the one in which the offsets are, or DataError."""
+        known, now = self._cluster, self._topics.cluster()
+        if now is None:  # an old broker
+            return
+        self._cluster = now
+        if known is not None and known != now and self._at:
+            check_replaced(self.table, f"the cluster at {self.client.servers}", f"cluster {known}", f"cluster {now}")
+            self._begun, self._moved = False, True
+            for known_things in (self._at, self._ids, self._told):
+                known_things.clear()
+
     def _see_made_anew(self, report: Report) -> None:
         """See to topics that are others than those of their names before: what is there now begins with the first."""
         now = self._topics.identities({topic for topic, _ in self._found})
         for partition in self._found:
-            before = self._ids.get(partition[0])
-            if partition in self._at and before is not None and now.get(partition[0], before) != before:
-                self._gone(partition, "the topic was made anew", report)
+            topic = partition[0]
+            before, present = self._ids.get(topic), now.get(topic)
+            if partition in self._at and None not in (before, present) and before != present:
+                self._see_replaced(partition, str(before), str(present), report)
                 self._at[partition], _ = self._topics.bounds(partition)
                 self._moved = True
         self._ids |= now
+
+    def _see_replaced(self, partition: Partition, before: str, present: str, report: Report) -> None:
+        if declared.ON_LOST.value(self.table) == "fail":
+            check_replaced(self.table, f"the topic {partition[0]}", f"id {before}", f"id {present}")
+        what = f"the topic was made anew: it has the id {present}, and what was read had {before}"
+        report.broken(f"{_name(partition)}@{self._at[partition]}", Diagnostic("OFFSETS_GONE", what))
 
     def _check_there(self, partition: Partition, report: Report) -> None:
         """See to it that what is to be read next has not gone."""
@@ -229,7 +251,8 @@ class KafkaSource:
         begun = [Range(item, at, at, 0, self._ids.get(item[0])) for item, at in self._at.items() if item not in known]
         read = sorted([*self._read.values(), *begun], key=lambda item: item.partition)
         connector = self.table.properties["connector"].lower()
-        return {"connector": connector, "read": [item.to_json() for item in read]} if read else {}
+        cluster = {} if self._cluster is None else {IDENTITY: {"cluster": self._cluster}}
+        return {"connector": connector, "read": [{**item.to_json(), **cluster} for item in read]} if read else {}
 
     def seek(self, taken: Mapping[str, Any]) -> None:
         """Read next what a manifest says was taken, and no more."""
@@ -239,7 +262,9 @@ class KafkaSource:
 
     def skip(self, taken: Mapping[str, Any]) -> None:
         """Go on behind what a manifest says was taken."""
-        for item in map(range_of, taken.get("read", ())):
+        for facts in taken.get("read", ()):
+            item = range_of(facts)
+            self._cluster = facts.get(IDENTITY, {}).get("cluster", self._cluster)
             self._at[item.partition] = item.end
             self._told.add(item.partition)
             if item.topic_id is not None:

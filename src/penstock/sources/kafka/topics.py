@@ -64,6 +64,11 @@ class Topics:
         hint = f"the topics there are {', '.join(sorted(known)[:20]) or 'none'}"
         raise DataError(Diagnostic("NO_SUCH_TOPIC", message, self.table.span, did_you_mean(name, known), hint))
 
+    def cluster(self) -> str | None:
+        """The id of the cluster; None of a broker that does not tell it."""
+        found = self.metadata().cluster_id
+        return None if not found else str(found)
+
     def identities(self, names: Collection[str]) -> dict[str, str]:
         """The ids by which brokers tell topics of one name apart; none of those that do not tell them."""
         if not names:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -43,6 +43,15 @@ class VersionChange:
 
 class LakeTable(Protocol):
     """The versions of one table, in their order."""
+
+    def identity(self, version: int) -> str | None:
+        """The table's own id, whatever it is called, as a version has it; None if that is not there."""
+
+    def facts(self) -> dict[str, Any]:
+        """The facts that have to be known again beside that, ready for JSON."""
+
+    def recall(self, facts: Mapping[str, Any], version: int | None) -> None:
+        """Know what a manifest has of `facts`, if anything, behind a version; None is before the first."""
 
     def latest(self) -> int | None:
         """The newest version; None if there is none yet."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.sources.formats.declared import EPOCH, ON_ERROR
-from penstock.sources.properties import Property
+from penstock.sources.properties import ON_REPLACED, Property
 
 UNKNOWN_COLUMNS = Property(
     "unknown_columns",
@@ -28,4 +28,4 @@ STARTING_VERSION = Property(
     check=check_version,
 )
 
-PROPERTIES = (STARTING_VERSION, ON_ERROR, UNKNOWN_COLUMNS, EPOCH)
+PROPERTIES = (STARTING_VERSION, ON_REPLACED, ON_ERROR, UNKNOWN_COLUMNS, EPOCH)

@@ -21,7 +21,8 @@ def net(removed: pa.Table, added: pa.Table) -> tuple[pa.Table, pa.Table]:
     if not removed.num_rows or not added.num_rows:
         return removed, added
     columns = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in removed.column_names)
-    both = pa.concat_tables([_numbered(removed, side=False), _numbered(added, side=True)])
+    sides = [_numbered(removed, side=False), _numbered(added, side=True)]
+    both = pa.concat_tables(sides, promote_options="permissive")  # a column that a file lacks is of another text type
     with duckdb.connect() as process:
         process.register("both_sides", both)
         left = process.execute(_LEFT.format(columns=columns)).fetchall()

@@ -19,4 +19,4 @@ def lake_source(table: Table, lake: LakeTable, readers: MakeReader, starting_ver
     new: Literal["", "values"] = "values" if UNKNOWN_COLUMNS.value(table) == "add" else ""
     reader = readers(table, Leniency(text=True, epoch=declared.EPOCH.value(table), ignore_unknown=True, new=new))
     at = LakePosition(int(starting_version) - 1) if starting_version else None
-    return LakeSource(table, lake, reader, at)
+    return LakeSource(table, lake, reader, at, at)

@@ -21,6 +21,8 @@ from penstock.errors import DataError, Diagnostic, first_line
 from penstock.sources.lake.api import GoneError, LakeTable, Part, UnreadableError
 from penstock.sources.lake.netting import net
 from penstock.sources.lake.position import LakePosition, position_of
+from penstock.sources.position import IDENTITY
+from penstock.sources.properties import check_replaced
 from penstock.sources.transport import Report
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader, concatenated
 from penstock.steps.rows.rejected import Rejections
@@ -44,6 +46,8 @@ class LakeSource:
     lake: LakeTable
     reader: RowReader
     at: LakePosition | None = None
+    beginning: LakePosition | None = None
+    identity: str | None = None
     _read: list[_Range] = field(default_factory=list)
     _again: list[_Range] = field(default_factory=list)
     _content: tuple[int, Sequence[Part]] | None = None
@@ -53,6 +57,7 @@ class LakeSource:
         """Up to about `rows` new rows, or those that `seek` has named."""
         report = Report(self.table, rejections)
         try:
+            self._see_replaced()
             found = self._repeated(report) if self._again else self._read_on(rows, report)
         except GoneError as error:
             raise self._gone(str(error)) from error
@@ -60,6 +65,20 @@ class LakeSource:
             message = f"table {self.table.name}, {self.lake.describe()}: {error}"
             raise DataError(Diagnostic("LAKE_CANNOT_READ", message, self.table.span, hint=error.hint)) from error
         return concatenated(found) if found else None
+
+    def _see_replaced(self) -> bool:
+        """Begin anew with a table that is another than the one that was read (True), or DataError."""
+        if self.at is None or self.identity is None or self._read:
+            return False
+        now = self.lake.identity(self.at.version)
+        if now is None and (latest := self.lake.latest()) is not None:
+            now = self.lake.identity(latest)
+        if now is None or now == self.identity:
+            return False
+        check_replaced(self.table, self.lake.describe(), self.identity, now)
+        self.at, self.identity, self._content, self._part = self.beginning, None, None, None
+        self.lake.recall({}, None)
+        return True
 
     def _read_on(self, rows: int, report: Report) -> list[Batch]:
         found: list[Batch] = []
@@ -82,6 +101,8 @@ class LakeSource:
     def _taken_up(self, start: LakePosition, end: LakePosition, batches: list[Batch], found: list[Batch]) -> int:
         self._read.append(_Range(start, end))
         self.at = end
+        if self.identity is None or end.version != start.version:
+            self.identity = self.lake.identity(end.version)
         found += [batch for batch in batches if len(batch)]
         return sum(map(len, batches))
 
@@ -175,7 +196,8 @@ class LakeSource:
         if not self._read:
             return {}
         whole = {"from": self._read[0].start.to_json(), "to": self._read[-1].end.to_json()}
-        return {"connector": self.table.properties["connector"].lower(), "read": [whole]}
+        known = {} if self.identity is None else {IDENTITY: {"table": self.identity, **self.lake.facts()}}
+        return {"connector": self.table.properties["connector"].lower(), "read": [{**known, **whole}]}
 
     def seek(self, taken: Mapping[str, Any]) -> None:
         """Read next what a manifest names, and no more."""
@@ -185,6 +207,8 @@ class LakeSource:
         """Go on behind what a manifest names."""
         for item in taken.get("read", ()):
             self.at = position_of(item["to"])
+            self.identity = item.get(IDENTITY, {}).get("table")
+            self.lake.recall(item.get(IDENTITY, {}), self.at.version)
 
     def commit(self) -> None:
         """Take note that what has been read is part of a step."""

@@ -9,6 +9,7 @@
 | --- | --- |
 | `connection` | how a database is reached, tables by their names, and its errors as ours without any secret |
 | `declared` | the properties of the source |
+| `origin` | the cluster and the timeline in which a position is one |
 | `position` | how far a table has been read |
 | `columns` | the columns of a table, and those that it has beyond the table here |
 | `messages` | the messages of pgoutput |

@@ -9,7 +9,7 @@ from penstock.catalog.properties import value_place
 from penstock.errors import Diagnostic, SqlError
 from penstock.sources.formats.declared import ON_ERROR
 from penstock.sources.postgres.connection import CONNECTION, PASSWORD, check_table
-from penstock.sources.properties import Property, check_duration
+from penstock.sources.properties import ON_REPLACED, Property, check_duration
 
 _SLOT = re.compile(r"[a-z0-9_]{1,63}")
 
@@ -59,7 +59,19 @@ UNKNOWN_COLUMNS = Property(
     "ignore",
     ("ignore", "reject", "add"),
 )
-PROPERTIES = (CONNECTION, PASSWORD, TABLE, PUBLICATION, SLOT, EXISTING, TRUNCATE, TIMEOUT, ON_ERROR, UNKNOWN_COLUMNS)
+PROPERTIES = (
+    CONNECTION,
+    PASSWORD,
+    TABLE,
+    PUBLICATION,
+    SLOT,
+    EXISTING,
+    TRUNCATE,
+    TIMEOUT,
+    ON_REPLACED,
+    ON_ERROR,
+    UNKNOWN_COLUMNS,
+)
 
 
 def check(table: Table) -> None:

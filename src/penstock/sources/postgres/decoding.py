@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.errors import DataError, Diagnostic
@@ -21,7 +21,7 @@ from penstock.sources.postgres.messages import (
 from penstock.sources.postgres.position import SlotPosition
 from penstock.sources.postgres.slot import Slot
 from penstock.sources.postgres.values import Load
-from penstock.steps.rows.batch import DELETE, INSERT, Operated
+from penstock.steps.rows.batch import DELETE, INSERT, Operated, PartialRow
 
 Item = tuple[str, Operated]  # a row, with its place
 
@@ -93,9 +93,13 @@ class Decoding:
         """The operations of a change; a row that cannot be held is rejected alone."""
         relation = self._relations[change.relation]
         try:
+            change = _with_old_values(change, relation)
             for operation, values in _operations(change, keyed=bool(self._slot.table.key)):
                 row = self._row(relation, values, key_only=operation == DELETE and not change.whole)
-                self._read.items.append((place, Operated(operation, row)))
+                unsent = self._unsent(relation, values) if operation == INSERT else frozenset()
+                whole = Operated(operation, row)
+                item = PartialRow(operation, row, unsent, change.old is not None) if unsent else whole
+                self._read.items.append((place, item))
         except ValueError as error:
             self._read.reject(self._slot, place, error, change.new or change.old or ())
 
@@ -106,17 +110,39 @@ class Decoding:
                 continue
             if not isinstance(value, Unchanged):
                 read.append((column.name, column.type, value))
-            elif self._columns.has(column.name):  # else it has been there before the table gets the column
-                message = "is not sent: it is large, and has not changed (REPLICA IDENTITY FULL sends it)"
-                raise ValueError(f"{column.name} {message}")  # noqa: EM102, TRY003 - a value of a row
         return self._columns.row(read, self._load)
+
+    def _unsent(self, relation: Relation, values: Values) -> frozenset[str]:
+        """The columns that are as they were, for which the table's own row is asked; ValueError if it cannot be."""
+        pairs = zip(relation.columns, values, strict=True)
+        # A column that the table does not have has been there before it gets it.
+        names = {
+            column.name for column, value in pairs if isinstance(value, Unchanged) and self._columns.has(column.name)
+        }
+        key = {name.lower() for name in self._slot.table.key}
+        fixed = sorted(name for name in names if not key or name.lower() in key)
+        if fixed:
+            message = "is not sent: it is large, and has not changed (REPLICA IDENTITY FULL sends it)"
+            raise ValueError(f"{fixed[0]} {message}")  # noqa: EM102, TRY003 - a value of a row
+        return frozenset(
+            str(column.label) for name in names if (column := self._columns.table.column(name)) is not None
+        )
+
+
+def _with_old_values(change: RowChange, relation: Relation) -> RowChange:
+    """The change with what was not sent of the new row, as far as the old one has it: all of it, or its key."""
+    if change.old is None or change.new is None:
+        return change
+    triples = zip(relation.columns, change.old, change.new, strict=True)
+    new = [
+        old if isinstance(now, Unchanged) and (change.whole or column.in_key) else now for column, old, now in triples
+    ]
+    return replace(change, new=tuple(new))
 
 
 def _operations(change: RowChange, *, keyed: bool) -> Iterator[tuple[str, Values]]:
     """A change as deletions and insertions; with a key a row is replaced by one that has it."""
     old, new = change.old, change.new
-    if new is not None and old is not None and change.whole:
-        new = tuple(before if isinstance(now, Unchanged) else now for before, now in zip(old, new, strict=True))
     if old is not None and (not keyed or new is None or not change.whole or old != new):
         yield DELETE, old
     if new is not None:

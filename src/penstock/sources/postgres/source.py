@@ -25,6 +25,7 @@ import pyarrow as pa
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.lag import Lag
+from penstock.sources.position import IDENTITY
 from penstock.sources.postgres.columns import TableColumns
 from penstock.sources.postgres.connection import Database, TableName, database_of, driver, quoted, table_named
 from penstock.sources.postgres.copied import Copy, copy_in, remove_copy
@@ -32,10 +33,11 @@ from penstock.sources.postgres.copying import Copying, columns_of
 from penstock.sources.postgres.declared import TABLE, TIMEOUT, UNKNOWN_COLUMNS, publication_of
 from penstock.sources.postgres.decoding import Decoding, Read
 from penstock.sources.postgres.messages import lsn_number, lsn_text
+from penstock.sources.postgres.origin import Origin, difference, origin_from, origin_of
 from penstock.sources.postgres.position import SlotPosition, position_of
 from penstock.sources.postgres.slot import Slot
 from penstock.sources.postgres.values import loading
-from penstock.sources.properties import duration
+from penstock.sources.properties import check_replaced, duration
 from penstock.steps.durable import write_atomically
 from penstock.steps.intake.inputs import MakeReader
 from penstock.steps.rows.batch import INSERT, Batch, Operated, RowReader, reject_row
@@ -63,6 +65,7 @@ class PostgresSource:
     now: Callable[[], float] = time.monotonic
     at: SlotPosition | None = None
     oid: int = 0
+    origin: Origin | None = None
     _connection: Any = None
     _pending: Read | None = None
     _copying: Copying | None = None
@@ -126,6 +129,7 @@ class PostgresSource:
         if self._connection is None:
             connection = self.database.connect(autocommit=True)
             try:
+                self._check_origin(connection)
                 self.oid = self.slot.check(connection)
                 if self.at is not None:
                     self.slot.find(connection, self.at.lsn)
@@ -134,6 +138,18 @@ class PostgresSource:
                 raise
             self._connection = connection
         return self._connection
+
+    def _check_origin(self, connection: Any) -> None:
+        """See that the database is the one in which the position is, or begin anew with another one."""
+        now, known = origin_of(connection), self.origin
+        if self.at is not None and known is not None:
+            other = difference(known, self.at.lsn, now, self.database)
+            if other is not None:
+                read = f"{known}, read up to {lsn_text(self.at.lsn)}"
+                check_replaced(self.table, f"the database {self.database.where}", read, other)
+                remove_copy(self.notes)
+                self.at = self._copy = None
+        self.origin = now
 
     def _failed(self, error: Exception) -> None:
         """The connection is lost; DataError once it has been for too long, or was never there."""
@@ -310,7 +326,9 @@ class PostgresSource:
         if read is None:
             return {}
         start = None if read.start is None or read.start.row is not None else lsn_text(read.start.lsn)
-        return {"connector": "postgres", "read": [{"slot": self.slot.name, "from": start, "to": read.end.to_json()}]}
+        known = {} if self.origin is None else {IDENTITY: self.origin.to_json()}
+        item = {"slot": self.slot.name, **known, "from": start, "to": read.end.to_json()}
+        return {"connector": "postgres", "read": [item]}
 
     def seek(self, taken: Mapping[str, Any]) -> None:
         """Stand before a range; DataError for one of the copy, whose rows are in the step alone."""
@@ -322,7 +340,9 @@ class PostgresSource:
 
     def skip(self, taken: Mapping[str, Any]) -> None:
         """Stand behind a range."""
-        self._stand(position_of(taken["read"][-1]["to"]))
+        item = taken["read"][-1]
+        self._stand(position_of(item["to"]))
+        self.origin = origin_from(item.get(IDENTITY, {}))
 
     def _stand(self, position: SlotPosition) -> None:
         self._drop()

@@ -18,6 +18,7 @@
 | `memory` | what is remembered of one table |
 | `forgetting` | what a store may forget |
 | `bases` | rows of a table that are not at hand, moved to where they belong |
+| `unsent` | values that a source has not sent, since they are as they were |
 | `keystore` | the row of each key |
 | `remembering_gate` | dedup that remembers keys: of each key the first row, as long as the key is remembered |
 | `again` | what a step has done to a table, from the log: nothing is judged a second time |

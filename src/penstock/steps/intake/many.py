@@ -31,12 +31,14 @@ from penstock.steps.intake.fold import (
 )
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import TableLateness
+from penstock.steps.intake.unsent import with_unsent
 from penstock.steps.rows.batch import INSERT, UPDATE, Batch, refuse_deletion
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, row_json
 
 
 def fold_by_key(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
     """The change of a table with a key: operations on each key in arrival order, late ones skipped (B6)."""
+    batch = with_unsent(batch, store, judge.rejections)
     process = store.process
     if process is None or len(batch) < MANY_ROWS or judge.refused.of(batch.table) or not store.can_flush:
         return fold_keyed(batch, judge, store)

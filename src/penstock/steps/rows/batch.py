@@ -56,12 +56,31 @@ class Operated:
     row: Any
 
 
+@dataclass(frozen=True, slots=True)
+class PartialRow(Operated):
+    """A row that is inserted, of which a source has not sent some columns, since they are as they were.
+
+    They are those of the row of its key; or, where it has got another key, of the row that the item before it deletes.
+    """
+
+    unsent: frozenset[str] = frozenset()
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """The places of columns that a row of a batch lacks; `before` is the row that deletes the one that has them."""
+
+    places: frozenset[int]
+    before: int | None = None
+
+
 @dataclass(frozen=True)
 class Batch:
     """Rows for one table: `rows` in the table's columns and types, `operations` (None: all inserts), their places.
 
     `partitions` says from which partition of a source each row has come, where there are several. A `complete` one has
-    the values of the computed columns that its table keeps.
+    the values of the computed columns that its table keeps. `unsent` has the rows that lack some values.
     """
 
     table: Table
@@ -70,6 +89,7 @@ class Batch:
     place: Place = field(default=row_number)
     partitions: Partitioned | None = None
     complete: bool = False
+    unsent: Mapping[int, Unsent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Each row has its place among the partitions."""
@@ -121,7 +141,8 @@ class Batch:
         operations = None if self.operations is None else self.operations[start : start + length]
         partitions = None if self.partitions is None else self.partitions.taken(slice(start, start + length))
         rows = self.rows.slice(start, length)
-        return Batch(self.table, rows, operations, lambda index: self.place(start + index), partitions)
+        unsent = _renumbered(self.unsent, {index: index - start for index in range(start, start + length)})
+        return Batch(self.table, rows, operations, lambda index: self.place(start + index), partitions, unsent=unsent)
 
     def chosen(self, kept: Sequence[int]) -> Batch:
         """Some rows of the batch, with their operations and places."""
@@ -129,7 +150,18 @@ class Batch:
         place = self.place
         rows = self.rows.take(pa.array(kept, pa.int64()))
         partitions = None if self.partitions is None else self.partitions.taken(kept)
-        return Batch(self.table, rows, operations, lambda index: place(kept[index]), partitions)
+        unsent = _renumbered(self.unsent, {old: new for new, old in enumerate(kept)} if self.unsent else {})
+        return Batch(self.table, rows, operations, lambda index: place(kept[index]), partitions, unsent=unsent)
+
+
+def _renumbered(unsent: Mapping[int, Unsent], numbers: Mapping[int, int]) -> dict[int, Unsent]:
+    """The same of rows that have other numbers; one that is not there any more is -1."""
+    found = {}
+    for index, item in unsent.items():
+        if index in numbers:
+            before = None if item.before is None else numbers.get(item.before, -1)
+            found[numbers[index]] = Unsent(item.places, before)
+    return found
 
 
 def first_position(step: int) -> int:
@@ -160,7 +192,13 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
     if any(batch.operations is not None for batch in batches):
         operations = tuple(batch.operation(index) for batch in batches for index in range(len(batch)))
     partitions = joined([(batch.partitions, len(batch)) for batch in batches])
-    return Batch(batches[0].table, pa.concat_tables([batch.rows for batch in batches]), operations, place, partitions)
+    unsent: dict[int, Unsent] = {}
+    for batch, start in zip(batches, starts, strict=True):
+        unsent |= _renumbered(
+            batch.unsent, {index: start + index for index in range(len(batch))} if batch.unsent else {}
+        )
+    rows = pa.concat_tables([batch.rows for batch in batches])
+    return Batch(batches[0].table, rows, operations, place, partitions, unsent=unsent)
 
 
 class RowReader:
@@ -203,6 +241,7 @@ class RowReader:
         operations: list[str] = []
         rows: list[list[Any]] = []
         places: list[int] = []
+        unsent: dict[int, Unsent] = {}
         for index, item in enumerate(items):
             try:
                 operation, row = self._one(item, place(index), alone=rejections.tolerant)
@@ -211,6 +250,9 @@ class RowReader:
                     raise
                 reject_row(rejections, self.table, place(index), error, item)
                 continue
+            if isinstance(item, PartialRow):
+                before = (len(rows) - 1 if places and places[-1] == index - 1 else -1) if item.moved else None
+                unsent[len(rows)] = Unsent(self._unsent(item), before)
             operations.append(operation)
             rows.append(row)
             places.append(index)
@@ -220,7 +262,13 @@ class RowReader:
             self._arrow(columns),
             None if all(operation == INSERT for operation in operations) else tuple(operations),
             lambda index: place(places[index]),
+            unsent=unsent,
         )
+
+    def _unsent(self, item: Any) -> frozenset[int]:
+        """The places of the columns that were not sent."""
+        names = item.unsent if isinstance(item, PartialRow) else ()
+        return frozenset(at for name in names if (at := self._place(name)) is not None)
 
     def _arrow(self, columns: list[list[Any]]) -> pa.Table:
         schema = arrow_schema(self._columns)
@@ -238,7 +286,11 @@ class RowReader:
             if isinstance(given, Mapping)
             else self._by_position(given, operation, place)
         )
+        unsent = self._unsent(item)
         for at, value in enumerate(values):
+            if at in unsent:
+                values[at] = None
+                continue
             if value is None:
                 self._allow_null(at, operation, place)
                 continue
