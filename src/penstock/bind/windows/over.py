@@ -10,6 +10,7 @@ from penstock.bind.judging import rows_not_before
 from penstock.bind.level import Level
 from penstock.bind.row_order.whole_row import Row
 from penstock.bind.scalars import fields_of, scalar_of
+from penstock.bind.windows.flink_arrival import by_arrival
 from penstock.bind.windows.frames import settled_frame
 from penstock.bind.windows.tied_rows import determined_call, needs_rank, over_rank
 from penstock.plan.nodes import Plan, Window
@@ -34,7 +35,9 @@ def windowed(plan: Plan, trees: list[exp.Expression], row: Row, level: Level) ->
     for time in _times(calls.values()):
         plan = rows_not_before(plan, time, level)
     names = {text: f"__w{index}" for index, text in enumerate(calls)}
-    partitioned = {text: _over_domain(settled_frame(node), level) for text, node in calls.items()}
+    partitioned = {
+        text: _over_domain(by_arrival(settled_frame(node), plan, level), level) for text, node in calls.items()
+    }
     plan, ranks = _with_ranks(plan, list(partitioned.values()))
     by_partition: dict[str, list[tuple[str, exp.Window, exp.Expression]]] = {}
     for text, node in partitioned.items():
