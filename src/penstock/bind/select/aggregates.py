@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from penstock.bind.arrival_order import arrival_of_aggregates, goes_by_arrival
 from penstock.bind.diagnose import NotIncremental
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Level
@@ -20,7 +21,6 @@ from penstock.bind.select.grouping_sets import GROUPING_ID, expanded, grouping_b
 from penstock.bind.subqueries.attach import attached
 from penstock.bind.subqueries.grouped import as_grouped
 from penstock.bind.time_windows.times import END, START
-from penstock.bind.windows.flink_arrival import arrival_of_aggregates, goes_by_arrival
 from penstock.catalog.functions import UNREPEATABLE
 from penstock.plan.nodes import Aggregate, AggregateCall, Plan, Project
 from penstock.plan.scalar import Scalar, column, column_tree

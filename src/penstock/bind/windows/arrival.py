@@ -17,10 +17,10 @@ from typing import Any
 
 from sqlglot import exp
 
+from penstock.bind.arrival_order import asks_in_flink, group_arrival, is_flink, row_arrival
 from penstock.bind.level import Context, Level
 from penstock.bind.scope import RelationInScope
 from penstock.bind.time_windows.times import END, START
-from penstock.bind.windows.flink_arrival import asks_in_flink, group_arrival, is_flink, row_arrival
 from penstock.catalog.model import EVENT_TIME
 from penstock.catalog.reserved import ARRIVED, HIDDEN, POSITION, SEQUENCE_NUMBER, WINDOW_ORDER
 from penstock.catalog.types import Type

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
+from penstock.bind.arrival_order import by_arrival
 from penstock.bind.judging import rows_not_before
 from penstock.bind.level import Level
 from penstock.bind.row_order.whole_row import Row
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.bind.windows.flink_arrival import by_arrival
 from penstock.bind.windows.frames import settled_frame
 from penstock.bind.windows.tied_rows import determined_call, needs_rank, over_rank
 from penstock.plan.nodes import Plan, Window

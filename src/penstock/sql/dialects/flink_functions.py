@@ -165,8 +165,8 @@ def _listagg(tree: exp.Anonymous) -> exp.Expression:
 
 def _ignoring_nulls(tree: exp.Anonymous) -> exp.Expression:
     """FIRST_VALUE(x), LAST_VALUE(x): of the rows that have a value."""
-    told = isinstance(tree.parent, exp.IgnoreNulls | exp.RespectNulls)
-    return tree if told else exp.IgnoreNulls(this=call(str(tree.this), *tree.expressions))
+    told = isinstance(tree.parent, exp.IgnoreNulls | exp.RespectNulls) or len(tree.expressions) != 1
+    return tree if told else call(str(tree.this), *tree.expressions, exp.true())
 
 
 def _json_arrayagg(tree: exp.Anonymous) -> exp.Expression:
