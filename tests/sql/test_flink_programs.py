@@ -135,7 +135,7 @@ def test_the_name_of_metadata_is_in_quotes_of_either_kind():
         " WITH ('connector' = 'kafka', 'topic' = 'r', 'bootstrap.servers' = 'broker:9092', 'format' = 'json')",
         "flink",
     ).catalog.tables["r"]
-    assert [item.metadata for item in table.columns] == [None, "timestamp", "partition"]
+    assert [item.metadata for item in table.shown] == [None, "timestamp", "partition"]
 
 
 def test_explain_plan_for():

@@ -22,7 +22,7 @@ from penstock.catalog.model import Catalog, Column, Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import plain_type
 from penstock.engine.typed import leaves_of
-from penstock.plan.nodes import Fixpoint, Plan, Recompute, Scan
+from penstock.plan.nodes import Filter, Fixpoint, Plan, Project, Recompute, Scan
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class Answering:
         """The answer of a plan, in its order, in the Arrow types of Spark's answer."""
         typed = self._typed(plan)
         columns = columns_of(typed.fields)
+        if all(isinstance(node, Scan | Project | Filter) for node in typed.walk()):
+            self.store.keep_order()  # a table's history is shown as it came
         query = f"SELECT {', '.join(cast(columns)) or '1 AS __none'} FROM ({self._query(typed)})"
         return to_arrow(self.store.arrow(query), schema_in_arrow(columns))
 

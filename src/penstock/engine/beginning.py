@@ -102,6 +102,8 @@ class Beginning:
         if first is None:
             return delta
         changes = [] if delta is None else [delta.arrow()]
+        if source.since is not None:  # what came then is shown as it came
+            self.store.keep_order()
         lying = _Lying(self.store, columns)
         rows = lying.laid(chain([first], pieces, changes))
         return Delta.of_native(self.workspace, rows, schema_of(self.workspace, self.installed, source.number), lying)

@@ -421,20 +421,30 @@ class InputLog:
         self._pass(gone)
 
     def _given(self, segments: Sequence[Segment]) -> tuple[list[pa.Table], list[str]]:
-        """The rows of segments that are few enough to be given to the backend, and the files that it is to read."""
-        here = [segment.arrow for segment in segments if segment.arrow is not None]
-        files = [segment for segment in segments if segment.path is not None]
-        arrows = [segment for segment in files if segment.path is not None and segment.path.suffix == _ARROW]
-        here += [piece for segment in arrows if segment.path is not None for piece in read_pieces(segment.path)]
-        files = [segment for segment in files if segment.path is not None and segment.path.suffix != _ARROW]
-        small = [segment.path for segment in files if segment.path is not None and segment.path.is_file()]
-        large = [str(segment.path) for segment in files if segment.path not in small]
-        if sum(segment.rows for segment in files if segment.path in small) <= HELD_ROWS:
-            for path in small:
-                with rows_of(path):
-                    here.append(pq.read_table(path))
-        else:
-            large += [str(path) for path in small]
+        """The rows of segments that are few enough to be given to the backend, and the files that it is to read.
+
+        Both are in the order of steps.
+        """
+        parquet = {
+            segment.path: segment.rows
+            for segment in segments
+            if segment.path is not None and segment.path.suffix != _ARROW and segment.path.is_file()
+        }
+        few = sum(parquet.values()) <= HELD_ROWS
+        here: list[pa.Table] = []
+        large: list[str] = []
+        for segment in segments:
+            if segment.arrow is not None:
+                here.append(segment.arrow)
+            elif segment.path is None:
+                continue
+            elif segment.path.suffix == _ARROW:
+                here += read_pieces(segment.path)
+            elif few and segment.path in parquet:
+                with rows_of(segment.path):
+                    here.append(pq.read_table(segment.path))
+            else:
+                large.append(str(segment.path))
         return here, large
 
 

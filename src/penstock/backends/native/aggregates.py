@@ -148,6 +148,8 @@ def _of_sorted_rows(rows: SortedRows, form: Form, types: Types, scalar: Reader, 
             return Proven(asked.call("arg_min_null", value.text, directed_sort_key(order)), value.type)
         case Answer.TEXT:
             return _joined_in_order(rows, asked, scalar)
+        case Answer.DIFFERENT:
+            return _joined_where_first(rows, asked, scalar)
         case Answer.VALUES if rows.core.distinct:
             return _each_once(asked)
         case Answer.VALUES:
@@ -190,6 +192,16 @@ def _joined_in_order(rows: SortedRows, asked: Asked, scalar: Reader) -> Proven:
     if asked.value.type != "string":
         raise NotProvenError(what=f"the aggregate {shown(asked.form)}")
     return Proven(asked.call("string_agg", asked.value.text, scalar(between, {}).text, order=asked.order), "string")
+
+
+def _joined_where_first(rows: SortedRows, asked: Asked, scalar: Reader) -> Proven:
+    """LISTAGG of DISTINCT texts, each where it comes first; there is none for no rows."""
+    between = _separator(rows.separator, asked)
+    if asked.value.type != "string" or rows.core.distinct:
+        raise NotProvenError(what=f"the aggregate {shown(asked.form)}")
+    values = asked.call("list", asked.value.text, order=asked.order)
+    different = f"list_filter({values}, lambda x, i: list_position({values}, x) = i)"
+    return Proven(f"array_to_string({different}, {scalar(between, {}).text})", "string")
 
 
 def _separator(form: Form | None, asked: Asked) -> Form:

@@ -4,6 +4,7 @@ transform(sort_array(collect_list(named_struct('o0', a, 'v', x))), e -> e.v)    
 sort_array(collect_set(x))                                                               each value once
 get(array_sort(collect_list(named_struct('o0', a, 'r', …, 'v', x)), (l, r) -> …), 0).v   the first value
 if(size(…) = 0, NULL, array_join(transform(array_sort(…, (l, r) -> …), e -> e.v), ','))  the values as one text
+if(size(…) = 0, NULL, array_join(array_distinct(transform(sort_array(…), e -> e.v)), ','))   each where it comes first
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Answer(Enum):
     VALUES = auto()
     FIRST = auto()
     TEXT = auto()
+    DIFFERENT = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,9 @@ def _text(form: Form) -> SortedRows | None:
     """`array_join` of the values, NULL of none."""
     branches = called(form, "if") or ()
     joined = called(branches[2], "array_join") if len(branches) == 3 else None  # noqa: PLR2004 - a condition, two values
+    different = None if joined is None else called(joined[0], "array_distinct")
     rows = None if joined is None else _taken(joined[0])
-    found = None if rows is None else _compared(rows)
+    found = _values(different[0]) if different else None if rows is None else _compared(rows)
     if joined is None or found is None:
         return None
     sizes = called(branches[0], "=") or ()
@@ -121,7 +124,7 @@ def _text(form: Form) -> SortedRows | None:
         or not (isinstance(branches[1], Constant) and branches[1].type == "void")
     ):
         return None
-    return replace(found, answer=Answer.TEXT, separator=joined[1])
+    return replace(found, answer=Answer.DIFFERENT if different else Answer.TEXT, separator=joined[1])
 
 
 def _core(form: Form) -> Aggregated | None:

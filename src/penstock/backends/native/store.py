@@ -69,6 +69,7 @@ class Store:
             folder = self._temporary.path / "rows"
         self.folder = folder
         shutil.rmtree(self.folder, ignore_errors=True)  # what a process that was killed has left
+        self._keeps_order = False
         self._connection = duckdb.connect(":memory:")
         know_functions(self._connection, ask)
         self._interrupted, self._without_transaction = duckdb.InterruptException, duckdb.TransactionException
@@ -161,6 +162,12 @@ class Store:
                 connection.execute(f"SET VARIABLE {name} = {value}::TIMESTAMP")
             self._variables = self._clocks
 
+    def keep_order(self) -> None:
+        """Have rows stay in the order in which they come until the step or the answer is made; it may be slower."""
+        with self._working() as connection:
+            self._keeps_order = True
+            connection.execute("SET preserve_insertion_order = true")
+
     def commit(self) -> None:
         """Let what the step has made count, and forget its changes."""
         with self._working(stoppable=False) as connection:
@@ -182,6 +189,9 @@ class Store:
     def _ended(self) -> None:
         self._began = False
         self._large.clear()
+        if self._keeps_order:
+            self._connection.execute("SET preserve_insertion_order = false")
+            self._keeps_order = False
         for number in range(self._given):
             self._connection.unregister(f"a{number}")
         self._given = 0

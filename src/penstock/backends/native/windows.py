@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from penstock.backends.native.aggregates import Calls, Reader, Types, aggregated, shown
 from penstock.backends.native.comparing import key, sorted_by
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
-from penstock.catalog.types import TEMPORAL
-from penstock.plan.forms import Aggregated, Call, Constant, Edge, Form, Frame, Over, Reference, Span
+from penstock.catalog.types import TEMPORAL, is_decimal
+from penstock.circuit.partials import decimal_shape
+from penstock.plan.forms import Aggregated, Call, Constant, Edge, Form, Frame, Over, Reference, Span, is_constant
+from penstock.types.common import MOST_DIGITS
 
 _LENGTHS = {"DAY", "HOUR", "MINUTE", "SECOND"}
 _RANK = "__rank"  # how the binder names the rank of a row in an order, which is far from the ends of INT
@@ -91,7 +93,19 @@ def _distance(distance: Form, form: Over, types: Types, scalar: Reader) -> str:
     ranked = isinstance(by, Reference) and by.name.startswith(_RANK) and kind == "int"
     if ranked and isinstance(distance, Constant) and distance.is_whole:
         return distance.value
+    if kind is not None and _is_whole_decimal(kind) and is_constant(distance):
+        value = scalar(distance, types)
+        if value.type == kind:
+            return value.text
     raise NotProvenError(what=f"a frame by distances of type {kind}")
+
+
+def _is_whole_decimal(kind: str) -> bool:
+    """True for a DECIMAL to which a distance of the same type can be added without too many digits."""
+    if not is_decimal(kind):
+        return False
+    precision, scale = decimal_shape(kind)
+    return scale == 0 and precision < MOST_DIGITS
 
 
 def _span(span: Span, kind: str) -> str:

@@ -24,7 +24,7 @@ from penstock.backends.spark.judging import greatest, portable_greatest, verdict
 from penstock.backends.spark.streamed import streamed
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.catalog.model import Column, Table
-from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE, WEIGHT
+from penstock.catalog.reserved import ARRIVED, OPERATION, POSITION, SEQUENCE, WEIGHT
 from penstock.catalog.types import Type, plain_type
 from penstock.plan.scalar import quoted
 
@@ -202,9 +202,14 @@ def _with_computed(table: Table, given: Sequence[str]) -> list[str]:
 
 
 def _positioned(frame: DataFrame, arrival: Arrival) -> DataFrame:
-    """The rows with their position in the order of arrival: that of `__seq`, else of the partitions they lie in."""
+    """The rows with their position in the order of arrival: that of `__seq`, else of the partitions they lie in.
+
+    Where rows do not keep when they arrived either, a position need not be one row's: there is one for all of them.
+    """
     if SEQUENCE in frame.columns:
         place = f"row_number() OVER (ORDER BY {SEQUENCE} ASC NULLS LAST) - 1"
+    elif ARRIVED not in frame.columns:
+        place = "0L"
     else:
         room = arrival.room // frame.rdd.getNumPartitions()
         place = f"spark_partition_id() * {room}L + monotonically_increasing_id() % {1 << 33}L"

@@ -87,27 +87,39 @@ def _is_declared(plan: Scan, name: str, catalog: Catalog) -> bool:
     return name.lower() not in places or _is_late(inner, inner.names[places.index(name.lower())], catalog)
 
 
-def is_arrival_time(plan: Plan, tree: exp.Expression, catalog: Catalog, *, alone: bool = False) -> bool:
+def is_arrival_time(
+    plan: Plan, tree: exp.Expression, catalog: Catalog, *, alone: bool = False, computed: bool = False
+) -> bool:
     """True for a column of a table that is the clock of the step in which a row comes: its DEFAULT, or PROCTIME().
 
-    With `alone` it has no other value: the row does not give it.
+    With `alone` it has no other value: the row does not give it. With `computed` a query below may have it as the
+    clock, which is PROCTIME() there.
     """
-    return isinstance(tree, exp.Column) and _arrives(plan, tree.name, catalog, alone=alone)
+    return isinstance(tree, exp.Column) and _arrives(plan, tree.name, catalog, alone=alone, computed=computed)
 
 
-def _arrives(plan: Plan, name: str, catalog: Catalog, *, alone: bool) -> bool:
+def _arrives(plan: Plan, name: str, catalog: Catalog, *, alone: bool, computed: bool) -> bool:
     node = cast("Node", plan)
     match node:
         case Project():
             scalar = dict(node.items)[name]
-            return scalar.column is not None and _arrives(node.input, scalar.column, catalog, alone=alone)
+            if scalar.column is None:
+                return computed and is_clock(bare(scalar.tree))
+            return _arrives(node.input, scalar.column, catalog, alone=alone, computed=computed)
         case Filter() | Arrived() | Arriving():
-            return _arrives(node.inputs[0], name, catalog, alone=alone)
+            return _arrives(node.inputs[0], name, catalog, alone=alone, computed=computed)
         case Join() | AsofJoin():
             side = node.left if name in node.left.names else node.right
-            return _arrives(side, name, catalog, alone=alone)
+            return _arrives(side, name, catalog, alone=alone, computed=computed)
+        case Window() | TopK() | Generate() if name in node.inputs[0].names and computed:
+            return _arrives(node.inputs[0], name, catalog, alone=alone, computed=computed)
+        case UnionAll() if computed:
+            place = node.names.index(name)
+            return all(
+                _arrives(item, item.names[place], catalog, alone=alone, computed=computed) for item in node.inputs
+            )
         case Scan():
-            return _is_clock_of(node, name, catalog, alone=alone)
+            return _is_clock_of(node, name, catalog, alone=alone, computed=computed)
         case Values() | UnionAll() | Generate() | Aggregate() | Distinct() | SetOperation() | TopK() | Window():
             return False
         case Session() | MatchRecognize() | Recompute() | Fixpoint():
@@ -116,7 +128,7 @@ def _arrives(plan: Plan, name: str, catalog: Catalog, *, alone: bool) -> bool:
             assert_never(node)
 
 
-def _is_clock_of(plan: Scan, name: str, catalog: Catalog, *, alone: bool) -> bool:
+def _is_clock_of(plan: Scan, name: str, catalog: Catalog, *, alone: bool, computed: bool) -> bool:
     relation = catalog.relation(plan.relation)
     if isinstance(relation, Table):
         column = relation.column(name)
@@ -127,6 +139,7 @@ def _is_clock_of(plan: Scan, name: str, catalog: Catalog, *, alone: bool) -> boo
     if relation is None or relation.plan is None:
         return False
     places = [item.name.lower() for item in relation.columns]
-    return name.lower() in places and _arrives(
-        relation.plan, relation.plan.names[places.index(name.lower())], catalog, alone=alone
-    )
+    if name.lower() not in places:
+        return False
+    inner = relation.plan.names[places.index(name.lower())]
+    return _arrives(relation.plan, inner, catalog, alone=alone, computed=computed)

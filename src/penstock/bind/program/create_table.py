@@ -14,6 +14,7 @@ from penstock.bind.program.existing import refuse_dependants, refuse_existing
 from penstock.bind.program.views import refuse_reserved
 from penstock.bind.program.watermarks import with_waterlines
 from penstock.catalog.model import Catalog, Column, ComputedColumn, Table
+from penstock.catalog.reserved import POSITION
 from penstock.catalog.types import lacks_equality
 from penstock.errors import Span
 from penstock.plan.scalar import render_scalar
@@ -39,7 +40,15 @@ def declare_table(catalog: Catalog, statement: CreateTable) -> Catalog:
     _check_key(table)
     _check_foreign_keys(catalog, table)
     columns = tuple(item if item.default is None else with_default(catalog, item) for item in table.columns)
-    return catalog.with_table(with_waterlines(with_computed(replace(table, columns=columns), catalog), catalog))
+    table = with_computed(_with_positions(replace(table, columns=columns), catalog), catalog)
+    return catalog.with_table(with_waterlines(table, catalog))
+
+
+def _with_positions(table: Table, catalog: Catalog) -> Table:
+    """The table whose rows keep, hidden, in which order they have arrived, as dialect flink needs it."""
+    if catalog.settings.get("dialect") != "flink" or table.key:
+        return table
+    return replace(table, columns=(*table.columns, Column(POSITION, "bigint", optional=True, hidden=True)))
 
 
 def refuse_cases(table: Table) -> None:

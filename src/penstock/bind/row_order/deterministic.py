@@ -33,11 +33,13 @@ def deterministic_aggregate(
     leading: Row = (),
     *,
     beside_distinct: bool = False,
+    arrived: Row = (),
 ) -> exp.Expression:
     """The aggregate call with an answer that no order of rows changes; other calls as they are.
 
     `row` is the whole row; `leading` stands before it in the order of `first`, `last` and lists. Spark splits an
-    aggregation with DISTINCT into several, and cannot do so with the ORDER BY of `listagg` (`beside_distinct`).
+    aggregation with DISTINCT into several, and cannot do so with the ORDER BY of `listagg` (`beside_distinct`). Where
+    rows have `arrived` in an order, different values of `listagg` stand as they came first.
     """
     name = call_name(core_of(tree)) or ""
     if name in _FIRST or name in _LAST:
@@ -46,6 +48,8 @@ def deterministic_aggregate(
         return _list(tree, (*leading, *row), fields)
     if name in _LISTS or name == "collect_set":
         return call("sort_array", tree)
+    if name in _TEXTS and arrived and is_distinct(tree) and tree.find(exp.WithinGroup) is None:
+        return _different_texts(tree, row)
     if name in _TEXTS:
         return _text_of_list(tree, row) if beside_distinct else _text(tree, row)
     if name == "mode" and len(core_of(tree).expressions) == 1 and not isinstance(tree, exp.WithinGroup):
@@ -148,6 +152,16 @@ def _text(tree: exp.Expression, row: Row) -> exp.Expression:
     for item in added:
         order.append("expressions", exp.Ordered(this=item.copy(), desc=False, nulls_first=True))
     return _with_core(tree, exp.WithinGroup(this=core.copy(), expression=order))
+
+
+def _different_texts(tree: exp.Expression, row: Row) -> exp.Expression:
+    """Listagg of DISTINCT values, each at the place of its first row."""
+    core = core_of(tree)
+    value, separator = core.expressions[0].expressions[0], [*core.expressions[1:], exp.Literal.string("")][0]
+    rows = _with_core(tree, call("collect_list", _struct_with(value, row)), _not_null(value))
+    different = call("array_distinct", values(call("sort_array", rows)))
+    none = exp.EQ(this=call("size", rows.copy()), expression=exp.Literal.number(0))
+    return call("if", none, exp.Null(), call("array_join", different, separator.copy()))
 
 
 def _text_of_list(tree: exp.Expression, row: Row) -> exp.Expression:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from penstock.bind.arrival_order import arrival_of_aggregates, goes_by_arrival
 from penstock.bind.diagnose import NotIncremental
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Level
@@ -66,9 +67,11 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
     groups += [(GROUPING_ID, scalar_of(column_tree(GROUPING_ID), fields))] if found.sets is not None else []
     groups += [(name, scalar_of(tree, fields)) for name, tree in level.carried]
     row = whole_row(plan, level.scope)
+    arrived = arrival_of_aggregates(level)
     distinct = any(is_distinct(tree) for tree in call_trees)
     aggregates = tuple(
-        (f"__a{index}", _call(tree, plan, row, beside_distinct=distinct)) for index, tree in enumerate(call_trees)
+        (f"__a{index}", _call(tree, plan, row, arrived, beside_distinct=distinct))
+        for index, tree in enumerate(call_trees)
     )
     node: Plan = Aggregate(plan, tuple(groups), aggregates)
     single_row = not found.trees and found.sets is None
@@ -139,8 +142,8 @@ def _with_ends(
     return Project(node, (*items, *more)), {text: column_tree(name) for text, (name, _) in found.items()}
 
 
-def _call(tree: exp.Expression, plan: Plan, row: Row, *, beside_distinct: bool) -> AggregateCall:
-    """One aggregate call, its answer made independent of the order of rows."""
+def _call(tree: exp.Expression, plan: Plan, row: Row, arrived: Row, *, beside_distinct: bool) -> AggregateCall:
+    """One aggregate call, its answer made independent of the order of rows, which have `arrived` in one at most."""
     fields = fields_of(plan)
     core = core_of(tree)
     function = call_name(core) or ""
@@ -153,7 +156,8 @@ def _call(tree: exp.Expression, plan: Plan, row: Row, *, beside_distinct: bool) 
         arguments = list(arguments[0].expressions)
     condition = filter_of(tree)
     typed = scalar_of(tree, fields)
-    whole = deterministic_aggregate(tree, row, fields, beside_distinct=beside_distinct)
+    row = (*arrived, *row) if goes_by_arrival(core) else row
+    whole = deterministic_aggregate(tree, row, fields, beside_distinct=beside_distinct, arrived=arrived)
     complete = Scalar(spark_sql(whole), whole, typed.type, typed.nullable, typed.span)
     return AggregateCall(
         function,

@@ -17,6 +17,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from penstock.bind.arrival_order import asks_in_flink, group_arrival, is_flink, row_arrival
 from penstock.bind.level import Context, Level
 from penstock.bind.scope import RelationInScope
 from penstock.bind.time_windows.times import END, START
@@ -148,6 +149,8 @@ def _whole(tree: exp.Expression) -> int | None:
 
 def asks_for_arrival(tree: exp.Expression, context: Context) -> bool:
     """True for a query in which something goes by when, or in which order, rows arrive."""
+    if is_flink(context.catalog):
+        return asks_in_flink(tree, context.catalog)
     if context.catalog.settings.get("dialect") != "timeplus":
         return False
     taking_in = context.taking_in
@@ -169,6 +172,9 @@ def handed_on(select: exp.Select, level: Level) -> list[tuple[str, exp.Expressio
     """The columns by which a query tells when, and in which order, its rows arrive; none where they have no order."""
     if select.args.get("distinct") is not None:
         return []
+    if is_flink(level.context.catalog):
+        position = group_arrival(level.scope) if _is_aggregated(select) else row_arrival(level.scope)
+        return [] if position is None else [(POSITION, position)]
     if _is_aggregated(select):
         return _order_of_windows(select, level)
     found = []

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
+from penstock.bind.arrival_order import by_arrival
 from penstock.bind.judging import rows_not_before
 from penstock.bind.level import Level
 from penstock.bind.row_order.whole_row import Row
@@ -34,7 +35,9 @@ def windowed(plan: Plan, trees: list[exp.Expression], row: Row, level: Level) ->
     for time in _times(calls.values()):
         plan = rows_not_before(plan, time, level)
     names = {text: f"__w{index}" for index, text in enumerate(calls)}
-    partitioned = {text: _over_domain(settled_frame(node), level) for text, node in calls.items()}
+    partitioned = {
+        text: _over_domain(by_arrival(settled_frame(node), plan, level), level) for text, node in calls.items()
+    }
     plan, ranks = _with_ranks(plan, list(partitioned.values()))
     by_partition: dict[str, list[tuple[str, exp.Window, exp.Expression]]] = {}
     for text, node in partitioned.items():

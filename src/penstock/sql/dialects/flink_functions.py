@@ -167,6 +167,12 @@ def _listagg(tree: exp.Anonymous) -> exp.Expression:
     return call("listagg", *tree.expressions, *between)
 
 
+def _ignoring_nulls(tree: exp.Anonymous) -> exp.Expression:
+    """FIRST_VALUE(x), LAST_VALUE(x): of the rows that have a value."""
+    told = isinstance(tree.parent, exp.IgnoreNulls | exp.RespectNulls) or len(tree.expressions) != 1
+    return tree if told else call(str(tree.this), *tree.expressions, exp.true())
+
+
 def _json_arrayagg(tree: exp.Anonymous) -> exp.Expression:
     """JSON_ARRAYAGG(x): without NULLs unless it is NULL ON NULL; in the order of the whole rows."""
     value, *nulls = tree.expressions
@@ -262,6 +268,8 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "LEAST": with_nulls("least"),
     "LISTAGG": _listagg,
     "STRING_AGG": _listagg,
+    "FIRST_VALUE": _ignoring_nulls,
+    "LAST_VALUE": _ignoring_nulls,
     "CONVERT_TZ": _convert_tz,
     "IS_ALPHA": _matches("^[A-Za-z]+$"),
     "IS_DIGIT": _matches("^[0-9]+$"),

@@ -22,6 +22,7 @@ from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import OPERATION, SEQUENCE
 from penstock.catalog.types import Type, plain_type
 from penstock.errors import DataError, Diagnostic
+from penstock.steps.intake.earliest import left_open
 from penstock.steps.intake.fold import Intake, Judge, fold_rows
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import LateColumn
@@ -103,14 +104,14 @@ class GivenBatch:
                 found = self._read(piece, judge, partial(_numbered, pieces.given))
                 pieces.add(found, piece.num_rows)
                 spool.add(found.rows)
-            return Batch(self.table, spool.rows(), pieces.all_operations, pieces.place)
+            return Batch(self.table, spool.rows(), pieces.all_operations, pieces.place, ordered=False)
         finally:
             spool.close()
 
     def fetched_from(self, rows: GivenRows, judge: Judge) -> Batch:
         """The checked rows, evaluated already, on the driver."""
         _check_keys(self.table, rows)
-        return self._read(rows.fetched(self.table), judge)
+        return replace(self._read(rows.fetched(self.table), judge), ordered=SEQUENCE in self.given.kinds)
 
     def measured(self, judge: Judge, read: frozenset[str] | None = None) -> MeasuredRows:
         """The checked rows evaluated: all of it, or the columns that are read and the rows that are set aside."""
@@ -262,6 +263,8 @@ class _Bulk:
             return True
         if self._facts.rows <= DRIVER_ROWS or self._judge.holding.columns or _has_limits(self._table):
             return False
+        if store is None and self._facts.deletions and left_open(self._table):
+            return False  # each of them has to find its row
         if store is None:
             return all(item.rows is None for item in self._late)
         return not self._late and not self._facts.updates

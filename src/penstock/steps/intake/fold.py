@@ -23,6 +23,7 @@ from penstock.catalog.reserved import WEIGHT
 from penstock.engine.terms import Terms
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.apart import moved_by_change, moved_by_rows
+from penstock.steps.intake.earliest import left_open, with_earliest
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable, comparable_value
@@ -109,6 +110,7 @@ def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live:
     kept = without_refused(_without_late(batch, judge), judge.refused, judge.rejections)
     deleting = kept.operations is not None and DELETE in kept.operations
     if deleting:
+        kept = with_earliest(kept, counts) if left_open(batch.table) else kept
         kept = _check_present(kept, counts(), judge.rejections)
         live = counts()
     accepted = _weighted(kept)

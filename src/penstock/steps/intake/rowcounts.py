@@ -23,6 +23,7 @@ from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.bases import move_base
+from penstock.steps.intake.earliest import found_by
 from penstock.steps.intake.forgetting import is_late
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.rows.identity import identity_of, unordered
@@ -42,7 +43,7 @@ class RowCounts:
         self._relations = relations
         self._table = table
         self._identity = identity_of(table)
-        names = [column.name for column in table.columns]
+        names = found_by(table)
         self.process = None if process is None else ProcessRows(process, relations, table, names)
         self._base: Stored = self.process or relations.stored(table, names)
         self._newest: dict[Key, tuple[Row, int]] = {}
@@ -80,6 +81,14 @@ class RowCounts:
 
     def _probed(self, rows: Sequence[Row]) -> list[tuple[Row, int]]:
         return [] if self._base.is_empty else self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows))
+
+    def there(self, rows: Sequence[Row]) -> list[tuple[Row, int]]:
+        """The rows that are there and equal one of `rows` in the columns by which rows are found, with their counts."""
+        found: dict[Key, tuple[Row, int]] = {}
+        for row, count in [*self._probed(rows), *self._newest.values()]:
+            key = self._identity(row)
+            found[key] = (row, count + (found[key][1] if key in found else 0))
+        return [(row, count) for row, count in found.values() if count > 0]
 
     def alike(self, rows: Sequence[Row]) -> list[tuple[Row, int]]:
         """The stored rows, with their counts, that equal one of `rows` in any order of a MAP's entries.

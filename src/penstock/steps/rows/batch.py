@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, NoReturn
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,7 +21,7 @@ from penstock.backends.leaves import in_micros
 from penstock.backends.parts import part_changer
 from penstock.backends.sound import is_sound
 from penstock.catalog.model import EVENT_TIME, Column, Table
-from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE
+from penstock.catalog.reserved import ARRIVED, OPERATION, POSITION, SEQUENCE
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.steps.rows.cells import cells
 from penstock.steps.rows.defaults import Defaults, draws
@@ -80,7 +81,8 @@ class Batch:
     """Rows for one table: `rows` in the table's columns and types, `operations` (None: all inserts), their places.
 
     `partitions` says from which partition of a source each row has come, where there are several. A `complete` one has
-    the values of the computed columns that its table keeps. `unsent` has the rows that lack some values.
+    the values of the computed columns that its table keeps. `unsent` has the rows that lack some values. Rows that are
+    not `ordered` have all come at once.
     """
 
     table: Table
@@ -90,6 +92,7 @@ class Batch:
     partitions: Partitioned | None = None
     complete: bool = False
     unsent: Mapping[int, Unsent] = field(default_factory=dict)
+    ordered: bool = True
 
     def __post_init__(self) -> None:
         """Each row has its place among the partitions."""
@@ -134,7 +137,9 @@ class Batch:
     def _positions(self, step: int) -> pa.Array:
         """The position of each row: by step, then by place in it."""
         first = first_position(step)
-        return pa.array(range(first, first + len(self)), pa.int64())
+        if not self.ordered and self.table.column(ARRIVED) is None:
+            return pa.repeat(pa.scalar(first, pa.int64()), len(self))
+        return pa.array(np.arange(first, first + len(self), dtype=np.int64))
 
     def taken(self, start: int, length: int) -> Batch:
         """A part of the batch, with its places."""
@@ -142,7 +147,8 @@ class Batch:
         partitions = None if self.partitions is None else self.partitions.taken(slice(start, start + length))
         rows = self.rows.slice(start, length)
         unsent = _renumbered(self.unsent, {index: index - start for index in range(start, start + length)})
-        return Batch(self.table, rows, operations, lambda index: self.place(start + index), partitions, unsent=unsent)
+        place = lambda index: self.place(start + index)  # noqa: E731
+        return Batch(self.table, rows, operations, place, partitions, unsent=unsent, ordered=self.ordered)
 
     def chosen(self, kept: Sequence[int]) -> Batch:
         """Some rows of the batch, with their operations and places."""
@@ -151,7 +157,8 @@ class Batch:
         rows = self.rows.take(pa.array(kept, pa.int64()))
         partitions = None if self.partitions is None else self.partitions.taken(kept)
         unsent = _renumbered(self.unsent, {old: new for new, old in enumerate(kept)} if self.unsent else {})
-        return Batch(self.table, rows, operations, lambda index: place(kept[index]), partitions, unsent=unsent)
+        chosen_place = lambda index: place(kept[index])  # noqa: E731
+        return Batch(self.table, rows, operations, chosen_place, partitions, unsent=unsent, ordered=self.ordered)
 
 
 def _renumbered(unsent: Mapping[int, Unsent], numbers: Mapping[int, int]) -> dict[int, Unsent]:
@@ -197,8 +204,8 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
         unsent |= _renumbered(
             batch.unsent, {index: start + index for index in range(len(batch))} if batch.unsent else {}
         )
-    rows = pa.concat_tables([batch.rows for batch in batches])
-    return Batch(batches[0].table, rows, operations, place, partitions, unsent=unsent)
+    rows, ordered = pa.concat_tables([batch.rows for batch in batches]), all(batch.ordered for batch in batches)
+    return Batch(batches[0].table, rows, operations, place, partitions, unsent=unsent, ordered=ordered)
 
 
 class RowReader:

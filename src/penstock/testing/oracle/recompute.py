@@ -18,13 +18,14 @@ from sqlglot import exp
 
 from penstock.backends.spark.fetched import fetched_rows
 from penstock.catalog.model import Catalog, Function, Table, View
-from penstock.catalog.reserved import ARRIVED, ENDED, HIDDEN, VERSIONS, keeps_waterlines
+from penstock.catalog.reserved import ARRIVED, ENDED, HIDDEN, POSITION, VERSIONS, keeps_waterlines
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import RowMatches
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
 from penstock.testing.multisets import Weighted, consolidate, difference
 from penstock.testing.oracle import limited_sessions
+from penstock.testing.oracle.arrival import Arrivals
 from penstock.testing.oracle.clock import fix_clock
 from penstock.testing.oracle.judged import judged_tables, kept_of
 from penstock.testing.oracle.not_in_spark import groups_by_nothing, in_sparks_words
@@ -68,6 +69,7 @@ class Oracle:
         self._registered: set[str] = set()
         self._reading = Reading()
         self._versions: Mapping[str, Versioned] = {}
+        self._arrivals: Arrivals | None = None
         self._catalog: Catalog | None = None
         self._types: Mapping[str, str] = {}
         self._rows = WholeRows(self._session)
@@ -100,9 +102,12 @@ class Oracle:
             if kept:
                 _with_computed(handed.drop(*HIDDEN), table).createOrReplaceTempView(kept_of(name))
                 self._registered.add(kept_of(name))
-            if ARRIVED in handed.columns:
-                handed.createOrReplaceTempView(arrivals_of(name))
+            if ARRIVED in handed.columns or POSITION in handed.columns:
+                arrivals = handed if ARRIVED in handed.columns else _with_positions(handed.drop(*kept), table)
+                arrivals.createOrReplaceTempView(arrivals_of(name))
                 self._registered.add(arrivals_of(name))
+        positioned = {name.lower() for name, frame in tables.items() if POSITION in frame.columns}
+        self._arrivals = Arrivals(catalog, positioned, self._parsed)
         self._versions = versioned_tables(catalog)
         self._declare_functions(catalog)  # whose bodies may read tables
         in_order, mutual = self._in_order(catalog)
@@ -180,8 +185,9 @@ class Oracle:
         if view.query is None:
             return view.text
         dialect = view.dialect or self._dialect
-        tree = parse_query(view.text, dialect, self._types)
+        tree = self._parsed(view)
         before = spark_sql(tree)
+        tree = self._arrivals.written(tree) if dialect == "flink" and self._arrivals is not None else tree
         plain = dialect == "penstock" and not any(groups_by_nothing(item) for item in tree.find_all(exp.Select))
         reading = replace(self._reading, with_time=dialect == "flink", limited=dialect == "timeplus")
         tree = order_rows(in_sparks_words(tree.copy(), reading, self._versions))
@@ -194,6 +200,9 @@ class Oracle:
         if limited_sessions.FUNCTION in after:
             limited_sessions.register(self._session)
         return view.text if after == before and plain else after
+
+    def _parsed(self, view: View) -> exp.Expression:
+        return parse_query(view.text, view.dialect or self._dialect, self._types)
 
     def _in_order(self, catalog: Catalog) -> tuple[list[View], list[View]]:
         """The views, each behind those that it reads, and among them those that read each other."""
@@ -248,6 +257,12 @@ def _with_computed(rows: DataFrame, table: Table | None) -> DataFrame:
     for item in reversed(table.computed):
         items.insert(first + item.place, f"{item.text} AS `{item.name}`")
     return rows.selectExpr(*items)
+
+
+def _with_positions(rows: DataFrame, table: Table | None) -> DataFrame:
+    """A table's rows as they are seen, and their positions."""
+    others = rows.drop(*(HIDDEN - {POSITION}))
+    return _with_computed(others, table)
 
 
 def _refuse_what_is_no_query(view: View) -> None:
