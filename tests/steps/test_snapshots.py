@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import re
 import shutil
 from collections.abc import Callable
@@ -15,8 +14,8 @@ import pytest
 import penstock
 from penstock.errors import DataError
 from penstock.steps.events import Event, StateNotKept
+from penstock.steps.memory_file import MAGIC, loaded
 from penstock.steps.origin import APART
-from penstock.steps.pickled import loaded
 
 PROGRAM = """
 SET state_seconds = '0';
@@ -253,7 +252,7 @@ def test_state_depends_on_no_code_that_its_digest_leaves_out() -> None:
         (("penstock.backends.native.store", "Store"), ()),
         (("penstock.plan.tree_values", "tree_of"), ([{"c": "os.abort"}],)),
         (("penstock.plan.tree_values", "tree_of"), ([{"c": "penstock.backends.temporary.TemporaryFolder"}],)),
-        (("penstock.steps.pickled", "bound"), ("x", "upper")),
+        (("penstock.steps.memory_file", "bound"), ("x", "upper")),
         (("penstock.backends.spark.remembered", "schema_of_json"), (UDT,)),
         (("penstock.outputs.receiver", "Owner"), ("x", None)),
     ],
@@ -271,10 +270,14 @@ def test_state_depends_on_no_code_that_its_digest_leaves_out() -> None:
 )
 def test_bytes_of_another_origin_call_nothing(value: Any, written: Path, tmp_path: Path) -> None:
     (module, name), arguments = value
-    data = b"\x80\x04"
-    for text in (module, name):
-        data += pickle.SHORT_BINUNICODE + bytes([len(text)]) + text.encode()
-    data += pickle.STACK_GLOBAL + pickle.dumps(arguments, protocol=2)[2:-1] + pickle.REDUCE + pickle.STOP
+    nodes: list[Any] = [["call", module, name, [[1] if isinstance(item, list) else item for item in arguments]]]
+    nodes += (
+        [["list", [[2]]], ["dict", ["c"], [arguments[0][0]["c"]]]]
+        if arguments and isinstance(arguments[0], list)
+        else []
+    )
+    text = json.dumps(nodes).encode()
+    data = MAGIC + len(text).to_bytes(8, "little") + text
     with penstock.Pipeline(PROGRAM, engine="native") as pipeline:
         state = pipeline._opened().stepper._state
         with pytest.raises(DataError, match="does not hold"):

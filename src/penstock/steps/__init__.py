@@ -45,7 +45,7 @@
 | `snapshots` | all that is remembered, in the directory |
 | `moving` | what a snapshot remembers, to where another engine works |
 | `origin` | what a snapshot was written by |
-| `pickled` | what is remembered, as bytes: of few classes, and none besides |
+| `memory_file` | what is remembered, as bytes: values of few classes, and no code |
 | `directory` | a pipeline's directory is one process's at a time |
 | `openings` | who has made each step of a directory, by which two copies of it are told apart |
 """

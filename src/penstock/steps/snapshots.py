@@ -3,7 +3,7 @@
     <directory>/state/000000000042/header.json    step, clock, what it was written by (`Origin`), a digest of each file
     <directory>/state/000000000042/rows.duckdb    the tables of the store
     <directory>/state/000000000042/spark-…/       Parquet files, a folder for each layer of rows on the executors
-    <directory>/state/000000000042/memory.bin     all else (`pickled`), as values that refer to those by name
+    <directory>/state/000000000042/memory.bin     all else (`memory_file`), as values that refer to those by name
     <directory>/state/000000000041.aside/         one that could not be read
 
 A snapshot appears in one rename, and the one before it goes, or the one before that where two are kept. It is used only
@@ -28,9 +28,9 @@ from penstock.errors import PenstockError, UnsupportedError, message_of
 from penstock.failpoints import reach
 from penstock.steps.durable import sync, write_atomically
 from penstock.steps.events import Event, StateNotKept, StateOfOtherCode
+from penstock.steps.memory_file import dumped, loaded
 from penstock.steps.moving import move
 from penstock.steps.origin import Origin
-from penstock.steps.pickled import dumped, loaded
 from penstock.steps.state import State
 
 FORMAT = 1
