@@ -35,7 +35,7 @@
 | `moments` | the clock of each step |
 | `saved_positions` | points between steps that have names |
 | `past` | tables as they were after an earlier step |
-| `damaged` | files that are not what was written there, told by their names |
+| `checked_files` | digests of the directory's files, checked when they are read |
 | `durable` | files that are there whole or not at all, and survive a power cut |
 | `manifest` | what the manifest of a step says |
 | `told` | what views have shown that cannot be made again to the last bit |

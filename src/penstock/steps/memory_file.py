@@ -34,7 +34,7 @@ from penstock.backends.api import Delta, RowFiles
 from penstock.backends.rows import canonical_row
 from penstock.engine import remembered
 from penstock.engine.schemas import schema_of
-from penstock.errors import DataError, Diagnostic, PenstockError, UnsupportedError
+from penstock.errors import DataError, Diagnostic, PenstockError, UnsupportedError, message_of
 from penstock.plan.tree_values import is_tree, tree_of, tree_values
 from penstock.steps.intake.gates import view_gate
 from penstock.steps.intake.keystore import KeyStore
@@ -437,7 +437,8 @@ def dumped(value: object, state: State, directory: Path, rows: RowFiles) -> byte
     except (PenstockError, OSError):
         raise
     except Exception as error:  # a value that nobody has thought of: the log is made again then
-        raise UnsupportedError(Diagnostic("BAD_SNAPSHOT", f"a snapshot cannot hold this: {error}")) from error
+        message = f"a snapshot cannot hold this: {message_of(error)}"
+        raise UnsupportedError(Diagnostic("BAD_SNAPSHOT", message)) from error
 
 
 def loaded(data: bytes, state: State, directory: Path, rows: RowFiles) -> Any:
@@ -447,7 +448,7 @@ def loaded(data: bytes, state: State, directory: Path, rows: RowFiles) -> Any:
     except DataError:
         raise
     except Exception as error:  # whatever such bytes do to the reader
-        raise _refused(str(error)) from error
+        raise _refused(message_of(error)) from error
 
 
 def _surroundings(state: State, rows: RowFiles) -> dict[str, Any]:

@@ -6,7 +6,7 @@
     <directory>/state/000000000042/memory.bin     all else (`memory_file`), as values that refer to those by name
     <directory>/state/000000000041.aside/         one that could not be read
 
-A snapshot appears in one rename, and the one before it goes, or the one before that where two are kept. It is used only
+A snapshot appears in one rename, and the one before the last goes: one may be damaged. It is used only
 by the code that has written it, to its last byte, and only beside the log that it was written beside: anything else
 makes the steps of the log again, which gives the same. Where the log is cut, and cannot be made again, one is used that
 other code has written in the same form (`origin.FORM`). What works in another place than it did is `moving` there.
@@ -14,19 +14,18 @@ other code has written in the same form (`origin.FORM`). What works in another p
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from penstock.catalog.model import Catalog
-from penstock.errors import PenstockError, UnsupportedError, message_of
+from penstock.errors import DataError, PenstockError, UnsupportedError, message_of
 from penstock.failpoints import reach
-from penstock.steps.durable import sync, write_atomically
+from penstock.steps.checked_files import digest_of, facts_of, write_facts
+from penstock.steps.durable import sync
 from penstock.steps.events import Event, StateNotKept, StateOfOtherCode
 from penstock.steps.memory_file import dumped, loaded
 from penstock.steps.moving import move
@@ -35,6 +34,7 @@ from penstock.steps.state import State
 
 FORMAT = 1
 SHARE = 20.0  # of the time between two snapshots that one may take: a twentieth
+KEPT = 2  # snapshots, so that one may be damaged
 AT_END_SECONDS = 0.2  # of steps that are quicker to make again than to write down
 HEADER, ROWS, MEMORY = "header.json", "rows.duckdb", "memory.bin"
 _ASIDE, _UNDER_WAY = ".aside", ".tmp"
@@ -74,24 +74,15 @@ class Snapshot:
         return None
 
 
-def digest_of(path: Path) -> str:
-    """A digest of a file's bytes."""
-    digest = blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
 def snapshots_in(directory: Path) -> Iterator[Snapshot]:
     """The snapshots of a directory, the latest first; those whose header cannot be read have an empty one."""
     folder = directory / "state"
     for path in sorted(folder.glob("0*[0-9]"), reverse=True):
         try:
-            header = json.loads((path / HEADER).read_text(encoding="utf-8"))
+            header = facts_of(path / HEADER)
             found = Snapshot(path, header)
             yield found if found.step >= 0 and found.bytes >= 0 and header["format"] else Snapshot(path, {})
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (DataError, OSError, ValueError, KeyError, TypeError, AttributeError):
             yield Snapshot(path, {})
 
 
@@ -117,7 +108,6 @@ class Snapshots:
         self._cost = 0.0  # seconds of the last one
         self._worked = 0.0  # seconds of steps since then
         self.last = 0  # the step of the last one, which is written or taken over
-        self.keeps_two = False  # where the log is cut, so that a damaged one is not the end
         self.unused = ""  # the reason for which the one that was looked at last cannot be used
         self.refused: str | None = None  # the reason for which the state is not one that can be written
 
@@ -143,6 +133,7 @@ class Snapshots:
             return False
         began = time.perf_counter()
         try:
+            state.log.check_there()
             maintain()
             self._put(state, more)
         except UnsupportedError as error:
@@ -222,10 +213,10 @@ class Snapshots:
                 for path in written
             },
         }
-        write_atomically(folder / HEADER, json.dumps(header, ensure_ascii=False))
+        write_facts(folder / HEADER, header)
 
     def _remove_others(self, path: Path) -> None:
-        kept = {path, *(item.path for item in self._own()[: 1 + self.keeps_two])}
+        kept = {path, *(item.path for item in self._own()[:KEPT])}
         for other in self.folder.iterdir():
             if other not in kept:
                 shutil.rmtree(other, ignore_errors=True)
