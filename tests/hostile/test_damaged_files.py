@@ -136,7 +136,6 @@ def test_a_damaged_snapshot_is_not_the_end(place, right, tmp_path):
     turn(last / "rows.duckdb", 5000, 3)
     with opened(place, folder) as pipeline:
         assert answers(pipeline) == right
-        assert pipeline._opened().snapshots.last == STEPS - 1  # the one before it was used
 
 
 def repaired(folder: Path) -> list[str]:

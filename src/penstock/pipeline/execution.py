@@ -217,8 +217,9 @@ class Execution:
             return
         if self.stepper.filling is not None:
             return  # what is filled aside is in no snapshot
+        self.snapshots.keeps_two = cuts_log(self.catalog.settings)
         written = self.stepper.keep_state(self.snapshots, {"taken": self.taken.to_json(), "queries": self.lasting()})
-        if written and cuts_log(self.catalog.settings):
+        if written and self.snapshots.keeps_two:
             self.snapshots.cut(cut_log)
 
     def keep_state_if_due(self) -> None:

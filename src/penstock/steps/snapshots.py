@@ -6,7 +6,7 @@
     <directory>/state/000000000042/memory.bin     all else (`memory_file`), as values that refer to those by name
     <directory>/state/000000000041.aside/         one that could not be read
 
-A snapshot appears in one rename, and the one before the last goes: one may be damaged. It is used only
+A snapshot appears in one rename, and the one before it goes, or the one before that where two are kept. It is used only
 by the code that has written it, to its last byte, and only beside the log that it was written beside: anything else
 makes the steps of the log again, which gives the same. Where the log is cut, and cannot be made again, one is used that
 other code has written in the same form (`origin.FORM`). What works in another place than it did is `moving` there.
@@ -34,7 +34,6 @@ from penstock.steps.state import State
 
 FORMAT = 1
 SHARE = 20.0  # of the time between two snapshots that one may take: a twentieth
-KEPT = 2  # snapshots, so that one may be damaged
 AT_END_SECONDS = 0.2  # of steps that are quicker to make again than to write down
 HEADER, ROWS, MEMORY = "header.json", "rows.duckdb", "memory.bin"
 _ASIDE, _UNDER_WAY = ".aside", ".tmp"
@@ -108,6 +107,7 @@ class Snapshots:
         self._cost = 0.0  # seconds of the last one
         self._worked = 0.0  # seconds of steps since then
         self.last = 0  # the step of the last one, which is written or taken over
+        self.keeps_two = False  # where the log is cut, so that a damaged one is not the end
         self.unused = ""  # the reason for which the one that was looked at last cannot be used
         self.refused: str | None = None  # the reason for which the state is not one that can be written
 
@@ -216,7 +216,7 @@ class Snapshots:
         write_facts(folder / HEADER, header)
 
     def _remove_others(self, path: Path) -> None:
-        kept = {path, *(item.path for item in self._own()[:KEPT])}
+        kept = {path, *(item.path for item in self._own()[: 1 + self.keeps_two])}
         for other in self.folder.iterdir():
             if other not in kept:
                 shutil.rmtree(other, ignore_errors=True)
