@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
 TESTS = python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help setup demo shop test test-extended faults services test-services check format lint types imports test-spark fuzz fuzz-readers fuzz-recovery fuzz-once functions borrowed bench bench-nexmark bench-growth flink tpch docs goldens lock clean
+.PHONY: help setup demo shop test test-extended faults services test-services check format lint types imports test-spark fuzz fuzz-readers fuzz-recovery fuzz-once hostile functions borrowed bench bench-nexmark bench-growth flink tpch docs goldens lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,9 @@ docs: setup  ## write the generated pages of docs/reference anew
 
 fuzz-readers: setup  ## throw what there is at the readers of files: EXAMPLES=20000 of each kind, about twenty minutes
 	PENSTOCK_FUZZ_EXAMPLES=$(or $(EXAMPLES),20000) $(BIN)/python -m pytest tests/sources/test_fuzz.py
+
+hostile: setup  ## bits turned in every kind of file, and other attacks, at length
+	PENSTOCK_TIER=extended $(BIN)/$(TESTS) tests/hostile $(ARGS)
 
 fuzz-recovery: setup  ## kills, full disks, changed programs in any order against DuckDB: MINUTES=20, ARGS=--apart
 	$(BIN)/python -m tests.recovery --minutes $(MINUTES) $(ARGS)

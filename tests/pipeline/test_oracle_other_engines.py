@@ -23,9 +23,9 @@ import penstock
 from penstock.engine import moving
 from penstock.engine.owing import OwingRunner
 from penstock.errors import DataError
+from penstock.steps.checked_files import digest_of
 from penstock.steps.events import Event, StateNotKept
 from penstock.steps.intake import keystore, rowcounts
-from penstock.steps.snapshots import digest_of
 from penstock.steps.stepper import Stepper
 
 KEPT = "SET state_seconds = '0';\nSET log_retention = '{retention}';\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import random
 import shutil
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import penstock
 from penstock.backends.native.store import Store
 from penstock.errors import DataError, PenstockError, SqlError
 from penstock.pipeline.inspection import directory_facts
+from penstock.steps.checked_files import facts_of, write_facts
 from penstock.steps.events import Event, StateNotKept, StateOfOtherCode
 
 PROGRAM = """
@@ -93,9 +93,9 @@ def test_the_older_snapshot_is_taken_if_the_last_is_damaged(cut: Path) -> None:
 
 def of_others(folder: Path, **other: object) -> None:
     for path in folder.glob("state/*/header.json"):
-        header = json.loads(path.read_text())
+        header = facts_of(path)
         header["origin"].update(other)
-        path.write_text(json.dumps(header))
+        write_facts(path, header)
 
 
 def test_state_of_other_code_is_gone_on_from_if_it_has_the_same_form(cut: Path, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import pickletools
 import re
 import tarfile
 from dataclasses import fields, is_dataclass
@@ -25,6 +24,7 @@ from pathlib import Path
 import pytest
 
 import penstock
+from penstock.steps.memory_file import MAGIC
 from penstock.steps.origin import FORM
 
 EARLIER = Path(__file__).with_name("earlier")
@@ -97,24 +97,11 @@ def attributes(kind: type) -> list[str]:
 
 
 def classes(data: bytes) -> set[tuple[str, str]]:
-    """The modules and names of what a pickle names of this package."""
-    found: set[tuple[str, str]] = set()
-    memo: list[object] = []
-    pushed: list[object] = []
-    for operation, argument, _ in pickletools.genops(data):
-        match operation.name:
-            case "MEMOIZE":
-                memo.append(pushed[-1] if pushed else None)
-            case "BINGET" | "LONG_BINGET":
-                pushed.append(memo[argument])
-            case "STACK_GLOBAL":
-                module, name = pushed[-2:]
-                pushed.append(None)
-                if str(module).startswith("penstock."):
-                    found.add((str(module), str(name)))
-            case _:
-                pushed.append(argument if operation.name.endswith("UNICODE") else None)
-    return found
+    """The modules and names of this package's classes and functions in the memory of a snapshot."""
+    start = len(MAGIC) + 8
+    nodes = json.loads(data[start : start + int.from_bytes(data[len(MAGIC) : start], "little")])
+    named = [node for node in nodes if node[0] in {"instance", "made", "member", "name", "call"}]
+    return {(module, name) for _, module, name, *_ in named if module.startswith("penstock.")}
 
 
 @pytest.fixture(scope="module")

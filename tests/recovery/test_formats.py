@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 import penstock
 from penstock.errors import PenstockError
+from penstock.steps.checked_files import facts_of, write_facts
 
 EARLIER = Path(__file__).with_name("earlier")
 PROGRAM = (EARLIER / "format1.sql").read_text(encoding="utf-8")
@@ -52,8 +52,8 @@ def test_a_directory_of_a_later_release_is_refused(folder: Path, name: str) -> N
     with opened(folder) as pipeline:
         pipeline.step({"orders": []})
     path = folder / name
-    facts = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**facts, "format": facts["format"] + 1000}), encoding="utf-8")
+    facts = facts_of(path)
+    write_facts(path, {**facts, "format": facts["format"] + 1000})
     before = files(folder)
     with pytest.raises(PenstockError) as caught, opened(folder) as pipeline:
         pipeline.query("SELECT * FROM totals")
@@ -70,8 +70,8 @@ def test_state_of_a_later_release_is_made_again_from_the_log(folder: Path) -> No
     headers = list((folder / "state").glob("*/*.json"))
     assert headers, "there is no snapshot"
     for path in headers:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        path.write_text(json.dumps({**facts, "format": 1000}), encoding="utf-8")
+        facts = facts_of(path)
+        write_facts(path, {**facts, "format": 1000})
     with opened(folder) as pipeline:
         found = sorted(pipeline.query("SELECT customer FROM totals").rows)
         assert found == [("ann",), ("dan",)]

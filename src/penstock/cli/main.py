@@ -13,7 +13,21 @@ from penstock.cli.reporting import USAGE, end_as_interrupted, exit_codes
 from penstock.cli.starting import collect_seldom
 from penstock.errors import did_you_mean
 
-_COMMANDS = ("run", "deploy", "state", "sql", "check", "explain", "query", "changes", "test", "verify", "demo", "bench")
+_COMMANDS = (
+    "run",
+    "deploy",
+    "state",
+    "fsck",
+    "sql",
+    "check",
+    "explain",
+    "query",
+    "changes",
+    "test",
+    "verify",
+    "demo",
+    "bench",
+)
 
 
 class Commands(click.Group):

@@ -20,10 +20,10 @@ import penstock
 from penstock.backends.surroundings import writing
 from penstock.errors import DataError, Diagnostic, message_of
 from penstock.pipeline.recovery import program_record
+from penstock.steps.checked_files import digest_of
 from penstock.steps.directory import DirectoryLock
 from penstock.steps.durable import sync
 from penstock.steps.recorded import check_format
-from penstock.steps.snapshots import digest_of
 
 FORMAT = 1
 _CONTENTS = "archive.json"
@@ -104,6 +104,8 @@ def _read(source: Path, folder: Path) -> int:
         (folder / _CONTENTS).unlink()
         digests: dict[str, str] = contents["files"]
     except (tarfile.TarError, OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, OSError) and error.errno is not None and not isinstance(error, tarfile.TarError):
+            raise  # of the disk that is written to, which `writing` names
         raise _damaged(source, message_of(error)) from error
     check_format(source, contents["format"], FORMAT)
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}

@@ -53,7 +53,7 @@ from penstock.pipeline.outbox import Outbox, Taken
 from penstock.pipeline.outlets import Outlets
 from penstock.pipeline.own_files import check_apart
 from penstock.pipeline.recovery import ProgramRecord, Recovery, check_program, program_record, settle_program
-from penstock.pipeline.retention import check_reaches, is_cut_log
+from penstock.pipeline.retention import check_log, check_reaches, is_cut_log
 from penstock.pipeline.session_queries import SessionQueries
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.standing_queries import StandingQueries
@@ -237,6 +237,7 @@ class Opened:
             _install(execution, catalog, began)
             execution.begin_program(program.statements, began)
             return
+        check_log(self.directory)
         execution.directory = self.directory
         execution.outbox = Outbox(Taken(self.directory))
         self.standing.of_session = SessionQueries(self.directory)

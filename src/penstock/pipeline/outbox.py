@@ -13,7 +13,6 @@ with it, or a later statement. It is kept in here, and the outputs get it in fro
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from penstock.errors import DataError, Diagnostic
 from penstock.failpoints import reach
 from penstock.sources.api import Output
 from penstock.steps.change import Change
-from penstock.steps.damaged import facts_of
+from penstock.steps.checked_files import facts_of, facts_text
 from penstock.steps.durable import replace_atomically
 from penstock.watching.watched import OutputProgress
 
@@ -72,7 +71,7 @@ class Taken:
     def _write(self) -> None:
         if self._path is not None:
             self.is_written = False
-            text = json.dumps({"format": FORMAT, "taken": self.steps}, ensure_ascii=False)
+            text = facts_text({"format": FORMAT, "taken": self.steps})
             replace_atomically(self._path, lambda path: path.write_text(text, encoding="utf-8"))
             self.is_written = True
 

@@ -17,7 +17,7 @@ from pyarrow import feather
 
 from penstock.outputs.names import file_name
 from penstock.steps.change import Change
-from penstock.steps.damaged import rows_of
+from penstock.steps.checked_files import rows_of, with_digest, without_digest
 from penstock.steps.durable import sync
 
 _CLOCK, _COLUMNS = b"penstock.clock", b"penstock.columns"
@@ -38,7 +38,9 @@ class ParcelFiles:
         table = change.arrow()
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), **told})
         temporary = path.with_suffix(".tmp")
-        feather.write_feather(table, str(temporary), compression="lz4")
+        rows = pa.BufferOutputStream()
+        feather.write_feather(table, rows, compression="lz4")
+        temporary.write_bytes(with_digest(bytes(rows.getvalue())))
         sync(temporary)
         temporary.replace(path)
         sync(path.parent)
@@ -78,7 +80,7 @@ class ParcelFiles:
 def read_parcel(path: Path) -> tuple[pa.Table, tuple[str, ...], datetime]:
     """The rows of a parcel, the names of its columns, and the clock of its step."""
     with rows_of(path):
-        table = feather.read_table(str(path), memory_map=False)
+        table = feather.read_table(pa.BufferReader(without_digest(path)), memory_map=False)
     told = table.schema.metadata
     clock = datetime.fromisoformat(told.pop(_CLOCK).decode())
     columns = tuple(told.pop(_COLUMNS).decode().split("\0"))

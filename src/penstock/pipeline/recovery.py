@@ -9,7 +9,6 @@ Of a program's other statements those that have been run are not run again; the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import DataError, Diagnostic
 from penstock.sql.parse import parse
-from penstock.steps.damaged import facts_of
-from penstock.steps.durable import write_atomically
+from penstock.steps.checked_files import facts_of, write_facts
 from penstock.steps.manifest import PROGRAM, SESSION, Declaration
 from penstock.steps.recorded import RecordedStep, check_format, declared_since, program_since, recorded_step
 
@@ -56,7 +54,7 @@ class ProgramRecord:
             facts["pending"] = {"step": self.pending[0], "statements": self.pending[1]}
         if self.anew:
             facts["anew"] = self.anew
-        write_atomically(directory / "program.json", json.dumps(facts, ensure_ascii=False))
+        write_facts(directory / "program.json", facts)
 
     def keep(self, directory: Path) -> None:
         """Write it down where only the log tells of it."""

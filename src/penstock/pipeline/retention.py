@@ -9,20 +9,19 @@ release whose state has another form, or `--rebuild`, is refused with `LOG_GONE`
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.errors import DataError, Diagnostic
 from penstock.failpoints import reach
+from penstock.pipeline.outbox import Taken
 from penstock.pipeline.recovery import settle_program
 from penstock.pipeline.source_positions import SourcePositions
-from penstock.steps.damaged import facts_of
-from penstock.steps.durable import write_atomically
+from penstock.steps.checked_files import LogDigests, facts_of, has_digest, write_facts
 from penstock.steps.log import manifest_path, remove_files
-from penstock.steps.recorded import RecordedStep, check_format, recorded_step
-from penstock.steps.snapshots import Snapshot
+from penstock.steps.recorded import RecordedStep, check_format, check_steps, recorded_step, step_numbers
+from penstock.steps.snapshots import Snapshot, snapshots_in
 
 FORMAT = 1
 
@@ -41,7 +40,7 @@ class Cut:
     def write(self, log: Path) -> None:
         """Write it down."""
         facts = {"format": FORMAT, "first": self.first, "sources": self.sources.to_json(), "folders": self.folders}
-        write_atomically(log / "cut.json", json.dumps(facts, ensure_ascii=False))
+        write_facts(log / "cut.json", facts)
 
 
 def cut_of(log: Path) -> Cut:
@@ -90,12 +89,15 @@ def cut_log(directory: Path, snapshots: Sequence[Snapshot]) -> None:
     if first <= before.first or older.reach is None:
         return
     settle_program(directory)  # it asks for the manifest of a step
+    digests: dict[str, str] = {}
     for found in _recorded(log, first):
         before.sources.add(found.sources)
+        digests |= found.manifest.get("digests", {})
     rows = [folder for folder in (log / "data").glob("*") if folder.is_dir()]
     limits = {folder.name: min(first, older.reach.get(folder.name, first)) for folder in rows}
     Cut(first, before.sources, limits).write(log)
     reach("log.cut")
+    LogDigests(log).seal({name: digest for name, digest in digests.items() if stays(name, limits)})
     for folder in rows:
         if limits[folder.name] > before.folders.get(folder.name, 1):
             remove_files(_files_before(folder, limits[folder.name]))
@@ -113,5 +115,41 @@ def _recorded(log: Path, until: int) -> Iterator[RecordedStep]:
             yield found
 
 
+def stays(name: str, limits: Mapping[str, int]) -> bool:
+    """True for a file of rows, by its name in the log, that is kept: not of an early step, nor of rows that waited."""
+    _, folder, file, *_ = Path(name).parts
+    return int(file[:12]) >= limits.get(folder, 0) and ".held" not in file and ".told" not in file
+
+
 def _files_before(folder: Path, step: int) -> list[Path]:
     return [path for path in folder.glob("*") if path.name[:12].isdigit() and int(path.name[:12]) < step]
+
+
+def check_log(directory: Path) -> None:
+    """Refuse a directory whose log lacks steps (DataError), and have all of an earlier release's files have digests.
+
+    Evidence of steps beside the log are snapshots, what outputs have taken, what was declared since the last step, and
+    rows: of one step, which never happened, there may be some.
+    """
+    log = directory / "log"
+    known = {str(item.path): int(item.path.name) for item in snapshots_in(directory)}
+    known[str(directory / "outputs.json")] = max(Taken(directory).steps.values(), default=0)
+    declared = log / "declarations.json"
+    if declared.exists():
+        known[str(declared)] = int(facts_of(declared)["after"])
+    for path in (log / "data").glob("*/*"):
+        if path.name[:12].isdigit():
+            known[str(path.parent)] = max(known.get(str(path.parent), 0), int(path.name[:12]) - 1)
+    check_steps(log, max(1, cut_of(log).first), known)
+    seal_log(log)
+
+
+def seal_log(log: Path) -> None:
+    """Have the files of steps that were written without digests have them; does nothing where they have."""
+    numbers = step_numbers(log)
+    digests = LogDigests(log)
+    if not numbers or has_digest(manifest_path(log, numbers[0])) or digests.sealed():
+        return
+    without = [number for number in numbers if not has_digest(manifest_path(log, number))]
+    steps = [step for step in (recorded_step(log, number) for number in without) if step is not None]
+    digests.seal(digests.of(path for step in steps for path in (manifest_path(log, step.number), *step.files)))

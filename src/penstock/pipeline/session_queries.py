@@ -7,11 +7,10 @@ They end with their process, in whichever way it ends; only those of the program
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.steps.damaged import facts_of
+from penstock.steps.checked_files import facts_of, facts_text
 from penstock.steps.durable import replace_atomically
 
 FORMAT = 1
@@ -37,7 +36,7 @@ class SessionQueries:
         if self._path is None or queries == self._noted:
             return
         if queries:
-            text = json.dumps({"format": FORMAT, "queries": dict(queries)}, ensure_ascii=False)
+            text = facts_text({"format": FORMAT, "queries": dict(queries)})
             replace_atomically(self._path, lambda path: path.write_text(text, encoding="utf-8"))
         else:
             self._path.unlink(missing_ok=True)

@@ -35,7 +35,7 @@
 | `moments` | the clock of each step |
 | `saved_positions` | points between steps that have names |
 | `past` | tables as they were after an earlier step |
-| `damaged` | files that are not what was written there, told by their names |
+| `checked_files` | digests of the directory's files, checked when they are read |
 | `durable` | files that are there whole or not at all, and survive a power cut |
 | `manifest` | what the manifest of a step says |
 | `told` | what views have shown that cannot be made again to the last bit |
@@ -45,7 +45,7 @@
 | `snapshots` | all that is remembered, in the directory |
 | `moving` | what a snapshot remembers, to where another engine works |
 | `origin` | what a snapshot was written by |
-| `pickled` | what is remembered, as bytes: of few classes, and none besides |
+| `memory_file` | what is remembered, as bytes: values of few classes, and no code |
 | `directory` | a pipeline's directory is one process's at a time |
 | `openings` | who has made each step of a directory, by which two copies of it are told apart |
 """

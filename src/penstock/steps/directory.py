@@ -44,6 +44,18 @@ class DirectoryLock:
         os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}\n".encode(), 0)
         self._descriptor = descriptor
 
+    def check_there(self) -> None:
+        """DataError if the directory is not the one that is held: it was removed, or another took its place."""
+        try:
+            there = (self.path / _LOCK).stat()
+        except OSError:
+            there = None
+        held = os.fstat(self._descriptor)
+        if there is None or (there.st_dev, there.st_ino) != (held.st_dev, held.st_ino):
+            message = f"{self.path} is not there any more, or is another directory than the one that was opened"
+            hint = "nothing more is taken in; the rows taken before are in what was removed: put it back, or begin anew"
+            raise DataError(Diagnostic("DIRECTORY_GONE", message, hint=hint))
+
     def release(self) -> None:
         """Let go of it; does nothing if it is not held."""
         if self._descriptor >= 0:

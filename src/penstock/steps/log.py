@@ -15,7 +15,6 @@ temporary folder, small changes stay in memory until they are worth a file, and 
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import zlib
@@ -45,9 +44,9 @@ from penstock.catalog.types import plain_name
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.failpoints import reach
 from penstock.plan.scalar import quoted
-from penstock.steps.damaged import rows_of
+from penstock.steps.checked_files import LogDigests, check_rows, facts_of, rows_of, write_facts
 from penstock.steps.directory import DirectoryLock
-from penstock.steps.durable import sync, write_atomically
+from penstock.steps.durable import sync
 from penstock.steps.exact import exact
 from penstock.steps.latest import Latest, is_limited, latest_in, times_of, together
 from penstock.steps.moments import Moments
@@ -105,6 +104,13 @@ class _History:
     rows: int = 0
     gone: Latest | None = None  # the greatest times of rows that are kept no more; None: all are
 
+    def behind(self, limit: int) -> _History:
+        """The history from a step on, where a repair has had earlier rows go."""
+        kept = [segment for segment in self.segments if segment.step >= limit]
+        if len(kept) == len(self.segments):
+            return self
+        return _History(kept, max(limit, self.first_step), sum(segment.rows for segment in kept), self.gone)
+
 
 class InputLog:
     """The input log of one pipeline, in `directory` or in a temporary folder."""
@@ -136,6 +142,11 @@ class InputLog:
         """The folder of the log."""
         return self._folder
 
+    def check_there(self) -> None:
+        """DataError if the directory in which the log lies has been removed or replaced meanwhile."""
+        if self._lock is not None:
+            self._lock.check_there()
+
     @property
     def is_durable(self) -> bool:
         """True if it lies in a pipeline's directory."""
@@ -156,6 +167,7 @@ class InputLog:
         `arrived` has for each table that holds rows back those that have come, `told` what views show that cannot be
         made again: None if there are no such views.
         """
+        self.check_there()
         segments: dict[str, Segment] = {}
         held: dict[str, Path] = {}
         shown: dict[str, Path] = {}
@@ -181,6 +193,9 @@ class InputLog:
             manifest["held"] = {name: self._relative(path) for name, path in held.items()}
         if told is not None:
             manifest["told"] = {name: self._relative(path) for name, path in shown.items()}
+        if self._durable:
+            rows = (segment.path for segment in segments.values() if segment.path is not None)
+            manifest["digests"] = LogDigests(self._folder).of([*rows, *held.values(), *shown.values()])
         return Staged(step, clock, segments, manifest, (*held.values(), *shown.values()))
 
     @staticmethod
@@ -210,8 +225,8 @@ class InputLog:
         for path in (*(segment.path for segment in staged.segments.values()), *staged.held):
             _sync(path)
         reach("log.data")
-        manifest = json.dumps(staged.manifest, default=str, ensure_ascii=False)
-        write_atomically(self.manifest_of(staged.step), manifest)
+        self.check_there()
+        write_facts(self.manifest_of(staged.step), staged.manifest)
         reach("log.manifest")
 
     def adopt(self, staged: Staged, tables: Callable[[str], Table | None]) -> None:
@@ -235,8 +250,7 @@ class InputLog:
     def declare(self, after: int, declared: Mapping[str, Any]) -> None:
         """Keep the statements declared since step `after`, until the manifest of the next step has them."""
         if self._durable and not self.is_silent:
-            text = json.dumps({"format": FORMAT, "after": after, **declared}, ensure_ascii=False)
-            write_atomically(self._folder / "declarations.json", text)
+            write_facts(self._folder / "declarations.json", {"format": FORMAT, "after": after, **declared})
             reach("log.declarations")
 
     def discard(self, staged: Staged) -> None:
@@ -323,7 +337,12 @@ class InputLog:
     def take_over(self, found: Mapping[str, Any]) -> None:
         """Know what a snapshot has."""
         self.moments = found["moments"]
-        self._histories = {name: self._history(name, *item) for name, item in found["histories"].items()}
+        cut = self._folder / "cut.json"
+        limits = facts_of(cut)["folders"] if cut.exists() else {}
+        self._histories = {
+            name: self._history(name, *item).behind(limits.get(_folder_name(name), 0))
+            for name, item in found["histories"].items()
+        }
 
     def _history(self, name: str, gone: Latest | None, first: int, steps: array[int], *numbers: Any) -> _History:
         folder, clocks = _data_folder(self._folder, name), self.moments.clocks_of(steps)
@@ -441,9 +460,11 @@ class InputLog:
             elif segment.path.suffix == _ARROW:
                 here += read_pieces(segment.path)
             elif few and segment.path in parquet:
+                check_rows(segment.path)
                 with rows_of(segment.path):
                     here.append(pq.read_table(segment.path))
             else:
+                check_rows(segment.path)
                 large.append(str(segment.path))
         return here, large
 
@@ -479,6 +500,7 @@ def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa
 
     With `columns` they are no wider than these.
     """
+    check_rows(path)
     if path.suffix == _ARROW:
         with rows_of(path):
             rows = feather.read_table(path, columns)

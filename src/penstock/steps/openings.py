@@ -9,12 +9,10 @@ its number. Only outputs ask, so a directory without any has no such file.
 
 from __future__ import annotations
 
-import json
 import uuid
 from pathlib import Path
 
-from penstock.steps.damaged import facts_of
-from penstock.steps.durable import write_atomically
+from penstock.steps.checked_files import facts_of, write_facts
 
 FORMAT = 1
 FILE = "openings.json"
@@ -37,8 +35,7 @@ class Openings:
         # One that has made no step left nothing that could have its mark.
         self._found = [*((mark, first) for mark, first in earlier if first <= number), (self._mark, number + 1)]
         if self._path is not None:
-            text = json.dumps({"format": FORMAT, "openings": self._found})
-            write_atomically(self._path, text)
+            write_facts(self._path, {"format": FORMAT, "openings": self._found})
         self._begun = True
 
     @property

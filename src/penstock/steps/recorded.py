@@ -20,14 +20,14 @@ from penstock.backends.columns import weighted_schema
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.errors import DataError, Diagnostic, UnsupportedError
 from penstock.steps.again import Again
-from penstock.steps.damaged import facts_of
+from penstock.steps.checked_files import damaged, facts_of, manifest_facts
 from penstock.steps.exact import from_exact
 from penstock.steps.intake.again import Effect, intake_again
 from penstock.steps.intake.apart import values_of
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.intake.memory import TableMemory
-from penstock.steps.log import FORMAT, Segment, Staged, read_pieces
+from penstock.steps.log import FORMAT, Segment, Staged, manifest_path, read_pieces
 from penstock.steps.manifest import PROGRAM, SESSION, Advances, Declaration, lateness_of
 from penstock.steps.proposing import StepInput
 from penstock.steps.rows.rejected import Rejected, Rejections
@@ -75,6 +75,12 @@ class RecordedStep:
         """The files of rows that came and waited, and of those that views showed."""
         files = [*self.manifest.get("held", {}).values(), *self.manifest.get("told", {}).values()]
         return [self.folder / str(file) for file in files]
+
+    @property
+    def files(self) -> list[Path]:
+        """All files of rows that the step names, those that are there."""
+        rows = [self._path(item) for item in self.manifest["tables"].values()]
+        return [path for path in (*rows, *self.held) if path.exists()]
 
     @property
     def told(self) -> Mapping[str, pa.Table] | None:
@@ -190,13 +196,38 @@ def declarations_of(facts: Mapping[str, Any], *, first: bool) -> list[Declaratio
 
 def recorded_step(folder: Path, number: int) -> RecordedStep | None:
     """A step of the log in a folder; None if it does not exist. UnsupportedError if it is of a later format."""
-    facts = _json(folder / "steps" / f"{number:012}.json")
-    return None if facts is None else RecordedStep(folder, facts)
+    path = manifest_path(folder, number)
+    if not path.exists():
+        return None
+    facts = manifest_facts(path)
+    check_format(path, facts["format"])
+    return RecordedStep(folder, facts)
 
 
 def last_step(folder: Path) -> int:
     """The number of the last step that a log has, 0 for none."""
-    return max((int(path.stem) for path in (folder / "steps").glob("*.json")), default=0)
+    return max(step_numbers(folder), default=0)
+
+
+def step_numbers(folder: Path) -> list[int]:
+    """The numbers of the steps that a log has, in order."""
+    return sorted(int(path.stem) for path in (folder / "steps").glob("*.json") if path.stem.isdigit())
+
+
+def check_steps(folder: Path, first: int, known: Mapping[str, int]) -> None:
+    """DataError if steps are missing: between those that are there, before them, or behind them.
+
+    `first` is the step with which the log begins; `known` the last step that others know of, by their files.
+    """
+    numbers = [number for number in step_numbers(folder) if number >= first]
+    wanted = range(first, first + len(numbers))
+    missing = next((step for step, there in zip(wanted, numbers, strict=True) if step != there), None)
+    if missing is not None:
+        raise damaged(manifest_path(folder, missing), f"it is missing, and step {numbers[-1]} is there")
+    last = numbers[-1] if numbers else first - 1
+    for place, step in known.items():
+        if step > last:
+            raise damaged(manifest_path(folder, last + 1), f"it is missing, and {place} is of step {step}")
 
 
 def declared_since(folder: Path, number: int) -> list[Declaration]:

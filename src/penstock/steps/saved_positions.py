@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from penstock.errors import DataError, Diagnostic, message_of
-from penstock.steps.durable import write_atomically
+from penstock.steps.checked_files import facts_of, write_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +56,13 @@ class SavedPositions:
                 {"name": item.name, "step": item.step, "clock": item.clock and item.clock.isoformat()}
                 for item in positions.values()
             ]
-            write_atomically(self._path, json.dumps({"positions": saved}, ensure_ascii=False))
+            write_facts(self._path, {"positions": saved})
         self._positions = dict(positions)
 
 
 def _read(path: Path) -> dict[str, Position]:
     try:
-        found = [_position(item) for item in json.loads(path.read_text(encoding="utf-8"))["positions"]]
+        found = [_position(item) for item in facts_of(path)["positions"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"the saved positions in {path} cannot be read: {message_of(error)}"
         hint = "move the file away; the positions in it are lost then, and nothing else is"

@@ -3,7 +3,7 @@
     <directory>/state/000000000042/header.json    step, clock, what it was written by (`Origin`), a digest of each file
     <directory>/state/000000000042/rows.duckdb    the tables of the store
     <directory>/state/000000000042/spark-…/       Parquet files, a folder for each layer of rows on the executors
-    <directory>/state/000000000042/memory.bin     all else (`pickled`), as values that refer to those by name
+    <directory>/state/000000000042/memory.bin     all else (`memory_file`), as values that refer to those by name
     <directory>/state/000000000041.aside/         one that could not be read
 
 A snapshot appears in one rename, and the one before it goes, or the one before that where two are kept. It is used only
@@ -14,23 +14,22 @@ other code has written in the same form (`origin.FORM`). What works in another p
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from penstock.catalog.model import Catalog
-from penstock.errors import PenstockError, UnsupportedError, message_of
+from penstock.errors import DataError, PenstockError, UnsupportedError, message_of
 from penstock.failpoints import reach
-from penstock.steps.durable import sync, write_atomically
+from penstock.steps.checked_files import digest_of, facts_of, write_facts
+from penstock.steps.durable import sync
 from penstock.steps.events import Event, StateNotKept, StateOfOtherCode
+from penstock.steps.memory_file import dumped, loaded
 from penstock.steps.moving import move
 from penstock.steps.origin import Origin
-from penstock.steps.pickled import dumped, loaded
 from penstock.steps.state import State
 
 FORMAT = 1
@@ -74,24 +73,15 @@ class Snapshot:
         return None
 
 
-def digest_of(path: Path) -> str:
-    """A digest of a file's bytes."""
-    digest = blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
 def snapshots_in(directory: Path) -> Iterator[Snapshot]:
     """The snapshots of a directory, the latest first; those whose header cannot be read have an empty one."""
     folder = directory / "state"
     for path in sorted(folder.glob("0*[0-9]"), reverse=True):
         try:
-            header = json.loads((path / HEADER).read_text(encoding="utf-8"))
+            header = facts_of(path / HEADER)
             found = Snapshot(path, header)
             yield found if found.step >= 0 and found.bytes >= 0 and header["format"] else Snapshot(path, {})
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (DataError, OSError, ValueError, KeyError, TypeError, AttributeError):
             yield Snapshot(path, {})
 
 
@@ -143,6 +133,7 @@ class Snapshots:
             return False
         began = time.perf_counter()
         try:
+            state.log.check_there()
             maintain()
             self._put(state, more)
         except UnsupportedError as error:
@@ -222,7 +213,7 @@ class Snapshots:
                 for path in written
             },
         }
-        write_atomically(folder / HEADER, json.dumps(header, ensure_ascii=False))
+        write_facts(folder / HEADER, header)
 
     def _remove_others(self, path: Path) -> None:
         kept = {path, *(item.path for item in self._own()[: 1 + self.keeps_two])}
