@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import WEIGHT
-from penstock.catalog.types import Type, struct_fields, type_arguments
+from penstock.catalog.types import Type, plain_type, struct_fields, type_arguments
 from penstock.errors import Diagnostic, UnsupportedError
 
 _SIMPLE = {
@@ -40,6 +40,7 @@ _MONTHS = re.compile(r"interval (year|month|year to month)")
 
 def arrow_type(kind: Type) -> pa.DataType:
     """The Arrow type that carries values of a Spark type; UnsupportedError if there is none."""
+    kind = plain_type(kind)
     lower = kind.lower().strip()
     if lower in _SIMPLE:
         return _SIMPLE[lower]

@@ -16,6 +16,7 @@ from penstock.sql.nodes import WRITTEN
 from penstock.sql.points import POINT
 from penstock.sql.rules import Rewrite, Rules
 from penstock.sql.similar import as_regular_expression
+from penstock.sql.standardforms import COMPARISONS, compared_with_each
 from penstock.sql.text import span_of
 from penstock.sql.texttypes import with_casts
 from penstock.sql.trees import data_type, replaced
@@ -61,6 +62,7 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
     if (path := rules.json_at) is not None:
         tree = replaced(tree, (exp.JSONExtract,), lambda node: _with_json(node, source, path))
     tree = replaced(tree, (exp.SimilarTo,), as_regular_expression)
+    tree = replaced(tree, COMPARISONS, compared_with_each)
     tree = replaced(tree, (exp.Extract,), lambda node: _part(node, rules)) if rules.parts else tree
     tree = replaced(tree, (exp.Expression,), rules.forms) if rules.forms is not None else tree
     tree = _with_functions(with_casts(tree, rules), source, rules)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from penstock.sql.dialects.parts_of_time import PARTS
 from penstock.sql.dialects.rewriting import cut_off
+from penstock.sql.dialects.standard_forms import in_standard_forms
 from penstock.sql.rules import Rules
 
 RULES = Rules(
@@ -20,6 +21,7 @@ RULES = Rules(
     counts_from_one=True,
     spreads_rows=True,
     rounds_dates=True,
-    wide_division=True,
     interval_differences=True,
+    forms=in_standard_forms,
+    wide_division=True,
 )

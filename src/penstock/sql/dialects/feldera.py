@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from penstock.sql.dialects.feldera_functions import FUNCTIONS, NAMES
 from penstock.sql.dialects.parts_of_time import PARTS
+from penstock.sql.dialects.standard_forms import in_standard_forms
 from penstock.sql.rules import Rules
 
 RULES = Rules(
@@ -19,5 +20,7 @@ RULES = Rules(
     counts_from_one=True,
     spreads_rows=True,
     rounds_dates=True,
+    interval_differences=True,
+    forms=in_standard_forms,
     open_variants=True,
 )

@@ -17,6 +17,7 @@ RULES = Rules(
     counts_from_one=True,
     spreads_rows=True,
     namespaces=("default_catalog", "default_database"),
+    interval_differences=True,
     forms=in_other_forms,
     idle_settings=(
         "table.",

@@ -370,7 +370,7 @@ class RowReader:
 
     def _cast(self, at: int, given: pa.ChunkedArray, *, carried: bool) -> pa.ChunkedArray | None:
         column, target = self._columns[at], arrow_type(self._columns[at].type)
-        if "char(" in column.type.lower() or ("variant" in column.type.lower() and not carried):
+        if is_checked(column.type) or ("variant" in column.type.lower() and not carried):
             return None
         found = self._fitting(given, target)
         return found if found is not None and is_sound(found) else None
