@@ -59,8 +59,13 @@ def plain_type(kind: Type) -> Type:
 
 
 def is_checked(kind: Type) -> bool:
-    """True for a type whose values are checked one by one: a length or a range of theirs is no part of what carries them."""
-    return bool(_OF_A_LENGTH.search(kind) or _UNSIGNED.search(kind))
+    """True if values are checked one by one: their length or range is no part of the type that carries them."""
+    return bool(_OF_A_LENGTH.search(kind)) or is_unsigned(kind)
+
+
+def is_unsigned(kind: Type) -> bool:
+    """True for whole numbers without a sign, and for what holds some."""
+    return bool(_UNSIGNED.search(kind))
 
 
 def plain_name(name: str) -> bool:

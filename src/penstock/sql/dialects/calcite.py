@@ -11,6 +11,7 @@ from penstock.sql.rules import Rules
 
 RULES = Rules(
     "calcite",
+    types=MappingProxyType({"unsigned": "int unsigned"}),
     functions=MappingProxyType(
         {"CARDINALITY": "size", "COLLECT": "collect_list", "ROW": "struct", "WEEK": "weekofyear"}
     ),

@@ -20,6 +20,7 @@ from penstock.backends.parts import part_changer
 from penstock.backends.sound import is_sound
 from penstock.catalog.model import EVENT_TIME, Column, Table
 from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE
+from penstock.catalog.types import is_checked
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.steps.rows.cells import cells
 from penstock.steps.rows.defaults import Defaults, draws
