@@ -2,8 +2,8 @@
 
 | written | read as |
 | --- | --- |
-| `(a - b) DAY`, `(a - b) HOURS TO MINUTES` | `CAST(a - b AS INTERVAL DAY)`; of months `timestampdiff(MONTH, b, a)` as an interval |
-| `INTERVAL '2' SECOND(3)`, `DAY(3) TO SECOND(6)` | the same interval: the number of digits has to be kept, and says nothing else |
+| `(a - b) DAY`, `(a - b) MONTH` | `CAST(a - b AS INTERVAL DAY)`, `timestampdiff(MONTH, b, a)` as an interval |
+| `INTERVAL '2' SECOND(3)`, `DAY(3) TO SECOND(6)` | the same interval, which has room for that many digits |
 | `x > ALL (1, 2)`, `x = SOME (VALUES 1, 2)` | a comparison with each of a list; with a query |
 """
 
@@ -166,7 +166,7 @@ def _difference(paren: exp.Expression, sub: exp.Sub, unit: str, end: str) -> exp
 
 
 def compared_with_each(node: exp.Binary) -> exp.Expression | None:
-    """`x > ALL (1, 2)` as `x > 1 AND x > 2`, with ANY as OR; None for a query, and for one value, which may be an array."""
+    """`x > ALL (1, 2)` as `x > 1 AND x > 2`, with ANY as OR; None for a query and for one value, perhaps an array."""
     operand = node.expression
     values = operand.this if isinstance(operand, exp.Any | exp.All) else None
     if not isinstance(values, exp.Tuple) or len(values.expressions) == 1:

@@ -27,9 +27,8 @@ def with_checked_range(node: exp.Cast) -> exp.Expression | None:
         hint = f"cast to {plain_type(kind).upper()}, or each value by transform(x, e -> CAST(e AS INT UNSIGNED))"
         raise ParseFailure(None, Diagnostic("UNSIGNED", message, span_of(node), hint=hint))
     greatest, carried = UNSIGNED[kind]
-    if isinstance(node.this, exp.Literal) and not node.this.is_string and node.this.name.isdigit():
-        if int(node.this.name) <= greatest:
-            return exp.Cast(this=node.this, to=data_type(carried))
+    if isinstance(node.this, exp.Literal) and node.this.is_int and int(node.this.name) <= greatest:
+        return exp.Cast(this=node.this, to=data_type(carried))
     value = type(node)(this=node.this, to=data_type(carried))
     inside = exp.Between(this=value, low=exp.Literal.number(0), high=exp.Literal.number(greatest))
     if isinstance(node, exp.TryCast):

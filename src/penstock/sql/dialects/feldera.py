@@ -11,7 +11,16 @@ from penstock.sql.rules import Rules
 
 RULES = Rules(
     "feldera",
-    types=MappingProxyType({"int64": "bigint", "int2": "smallint", "int4": "int", "int8": "bigint", "uuid": "string", "unsigned": "int unsigned"}),
+    types=MappingProxyType(
+        {
+            "int64": "bigint",
+            "int2": "smallint",
+            "int4": "int",
+            "int8": "bigint",
+            "uuid": "string",
+            "unsigned": "int unsigned",
+        }
+    ),
     functions=MappingProxyType(dict(NAMES)),
     rewrites=MappingProxyType(dict(FUNCTIONS)),
     parts=MappingProxyType(dict(PARTS)),
