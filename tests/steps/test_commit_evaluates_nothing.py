@@ -10,7 +10,7 @@ import pytest
 import penstock
 from penstock.backends.native.store import Store
 from penstock.backends.spark import change, trace
-from penstock.backends.spark.workspace import SparkWorkspace
+from penstock.backends.spark.workspace import Workspace
 from penstock.steps import committing
 
 PROGRAM = """
@@ -46,7 +46,7 @@ def no_evaluation(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     monkeypatch.setattr(committing, "_follow", following)
     for owner, name in (
-        (SparkWorkspace, "sql"),
+        (Workspace, "sql"),
         (Store, "arrow"),
         (Store, "changed"),
         (trace.Trace, "appended"),
@@ -87,7 +87,7 @@ def test_values_of_the_type_void_are_kept_and_fetched(engine: str, value: str) -
         pipeline.execute("INSERT INTO t VALUES (1), (2)")
         pipeline.execute("DELETE FROM t WHERE id = 1")
         assert len(pipeline.query("SELECT * FROM v").rows) == 1
-        assert pipeline.verify("v").matches
+        assert pipeline.verify("v").ok
 
 
 def test_a_map_without_a_type_is_refused() -> None:

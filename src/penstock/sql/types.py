@@ -101,7 +101,6 @@ def _parametrised(parser: Any, name: str, rules: Rules) -> str:
         case "interval":
             return _interval(parser)
         case "tinyint" | "smallint" | "int" | "bigint":
-            _numbers(parser)
             return f"{name} unsigned" if parser._match_text_seq("UNSIGNED") else name  # noqa: SLF001
         case "enum":
             return _enumerated(parser)
