@@ -31,7 +31,8 @@ from penstock.sql.text import spark_sql
         ("array_join(a, '-')", "array_join(a, '-')"),
         ("any_last(x)", "last(x, TRUE)"),
         ("cast(x, 'decimal(10, 2)')", "CAST(x AS decimal(10,2))"),
-        ("cast(cast(x, 'uint8'), 'array(int32)')", "CAST(CAST(x AS smallint) AS array<int>)"),
+        ("cast(cast(x, 'int16'), 'array(int32)')", "CAST(CAST(x AS smallint) AS array<int>)"),
+        ("cast(x, 'decimal64(4)')", "CAST(x AS decimal(18,4))"),
     ],
 )
 def test_in_sparks_words(written, spark):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from penstock.backends.columns import fitted
 from penstock.catalog.reserved import WEIGHT
 
 _PLAIN = (kinds.is_integer, kinds.is_boolean, kinds.is_string, kinds.is_date, kinds.is_timestamp, kinds.is_decimal)
@@ -69,7 +70,7 @@ def added_up(table: pa.Table) -> pa.Table:
 
 def may_be_null(table: pa.Table) -> pa.Table:
     """The table without a word on what holds no NULL, at any depth: Spark finds that anew for each change."""
-    return table.cast(pa.schema([_nullable(item) for item in table.schema]))
+    return fitted(table, pa.schema([_nullable(item) for item in table.schema]))
 
 
 def _nullable(found: pa.Field) -> pa.Field:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import WEIGHT
-from penstock.catalog.types import Type, struct_fields, type_arguments
+from penstock.catalog.types import Type, plain_type, struct_fields, type_arguments
 from penstock.errors import Diagnostic, UnsupportedError
 
 _SIMPLE = {
@@ -40,6 +40,7 @@ _MONTHS = re.compile(r"interval (year|month|year to month)")
 
 def arrow_type(kind: Type) -> pa.DataType:
     """The Arrow type that carries values of a Spark type; UnsupportedError if there is none."""
+    kind = plain_type(kind)
     lower = kind.lower().strip()
     if lower in _SIMPLE:
         return _SIMPLE[lower]
@@ -70,6 +71,31 @@ def _nested(kind: Type) -> pa.DataType:
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow schema of a table's declared columns."""
     return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])
+
+
+def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with the types of a schema, its columns in their order.
+
+    Arrow's cast leaves an array of VOID with fewer values than its offsets say, so that one is made of its values.
+    """
+    if table.schema.equals(schema):
+        return table
+    if not any(_holds_void(item.type) for item in schema):
+        return table.cast(schema)
+    columns = [
+        pa.chunked_array([pa.array(column.to_pylist(), item.type)])
+        if _holds_void(item.type)
+        else column.cast(item.type)
+        for column, item in zip(table.columns, schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _holds_void(kind: pa.DataType) -> bool:
+    """True if every value of the type, or of one within it, is NULL."""
+    if pa.types.is_nested(kind):
+        return any(_holds_void(kind.field(place).type) for place in range(kind.num_fields))
+    return bool(pa.types.is_null(kind))
 
 
 def weighted_schema(columns: Sequence[Column]) -> pa.Schema:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.columns import fitted
 from penstock.backends.rows import canonical_row, python_values
 from penstock.catalog.reserved import WEIGHT
 
@@ -20,7 +21,7 @@ def added_up(kept: Rows | None, change: Rows | None) -> Rows | None:
     present = [item for item in (kept, change) if item is not None and item.num_rows]
     if not present:
         return None
-    together = pa.concat_tables([item.cast(present[-1].schema) for item in present])
+    together = pa.concat_tables([fitted(item, present[-1].schema) for item in present])
     found = _grouped(together)
     return found if found.num_rows else None
 
@@ -33,7 +34,7 @@ def _grouped(rows: Rows) -> Rows:
     keys, weight = numbered.column_names[:-1], numbered.column_names[-1]
     added = numbered.group_by(keys, use_threads=False).aggregate([(weight, "sum")]).select([*keys, f"{weight}_sum"])
     found: Rows = added.filter(pc.not_equal(added.column(added.num_columns - 1), 0))
-    return found.rename_columns(rows.column_names).cast(rows.schema)
+    return fitted(found.rename_columns(rows.column_names), rows.schema)
 
 
 def _is_nested(kind: pa.DataType) -> bool:
@@ -72,7 +73,7 @@ class Pile:
         """All rows, each different one once; None if there are none."""
         if not self.pieces:
             return self.base
-        return added_up(self.base, pa.concat_tables([item.cast(self.pieces[-1].schema) for item in self.pieces]))
+        return added_up(self.base, pa.concat_tables([fitted(item, self.pieces[-1].schema) for item in self.pieces]))
 
     def grown(self, change: Rows | None) -> Pile:
         """The pile with one more change."""

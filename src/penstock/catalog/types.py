@@ -7,7 +7,8 @@ A type is the text that Spark's `simpleString` gives: `int`, `decimal(10,2)`, `a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 Type = str
 
@@ -15,6 +16,16 @@ INTEGRAL = ("tinyint", "smallint", "int", "bigint")
 FRACTIONAL = ("float", "double")
 TEMPORAL = ("date", "timestamp", "timestamp_ntz")
 _OF_A_LENGTH = re.compile(r"(?i)\b(varchar|char)\(\d+\)")
+# Whole numbers without a sign: the greatest value, and the type that carries them.
+UNSIGNED: Mapping[Type, tuple[int, Type]] = MappingProxyType(
+    {
+        "tinyint unsigned": ((1 << 8) - 1, "smallint"),
+        "smallint unsigned": ((1 << 16) - 1, "int"),
+        "int unsigned": ((1 << 32) - 1, "bigint"),
+        "bigint unsigned": ((1 << 64) - 1, "decimal(20,0)"),
+    }
+)
+_UNSIGNED = re.compile(r"(?i)\b(?:tinyint|smallint|int|bigint) unsigned\b")
 NOT_NULL = re.compile(r"(?i)\s+not null$")
 
 
@@ -39,8 +50,22 @@ def is_interval(kind: Type) -> bool:
 
 
 def plain_type(kind: Type) -> Type:
-    """The type in which the rows of a column are carried: a VARCHAR is a STRING whose length has been checked."""
-    return _OF_A_LENGTH.sub("string", kind)
+    """The type in which the rows of a column are carried: a VARCHAR is a STRING whose length has been checked.
+
+    A whole number without a sign is one of the next wider type.
+    """
+    plain = _OF_A_LENGTH.sub("string", kind)
+    return _UNSIGNED.sub(lambda match: UNSIGNED[match[0].lower()][1], plain)
+
+
+def is_checked(kind: Type) -> bool:
+    """True if values are checked one by one: their length or range is no part of the type that carries them."""
+    return bool(_OF_A_LENGTH.search(kind)) or is_unsigned(kind)
+
+
+def is_unsigned(kind: Type) -> bool:
+    """True for whole numbers without a sign, and for what holds some."""
+    return bool(_UNSIGNED.search(kind))
 
 
 def plain_name(name: str) -> bool:

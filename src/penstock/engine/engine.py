@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from penstock.backends import api
 from penstock.backends.api import Lines, Runner
+from penstock.backends.columns import fitted
 from penstock.backends.gates import Gate
 from penstock.backends.native.asked import nobody
 from penstock.backends.native.operators.operator import NativeOperator
@@ -377,7 +378,7 @@ class Engine(Surface):
     def _errors(self, reported: Delta | None, late: Sequence[pa.Table]) -> Delta:
         """The change of `error_view`: what intake has rejected, and late rows of views."""
         tables = ([] if reported is None else [reported.arrow()]) + list(late)
-        together = pa.concat_tables([table.cast(tables[-1].schema) for table in tables])
+        together = pa.concat_tables([fitted(table, tables[-1].schema) for table in tables])
         schema = struct_of(ERROR_VIEW.columns).add(WEIGHT, "long")
         return Delta.of_arrow(self.workspace, together, schema)
 

@@ -77,11 +77,15 @@ class StepResult:
         with self.engine.failing_at(self.outputs[name]):
             self.changes[name].handed_out()
 
+    def detach(self) -> None:
+        """Fetch what lies in the process only as long as the step, while the step can still fail."""
+        for name, delta in self.changes.items():
+            with self.engine.failing_at(self.outputs[name]):
+                if not delta.is_empty():
+                    delta.detached()
+
     def commit(self) -> None:
-        """Make the step's state the engine's; what lies in the process only as long as the step is fetched before."""
-        for delta in self.changes.values():
-            if not delta.is_empty():
-                delta.detached()
+        """Make the step's state the engine's: nothing is evaluated, for the log has the step already."""
         if self.engine.store is not None:
             self.engine.store.commit()
         for runner in self.touched:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.backends.api import Content, Delta, Relation, Workspace
-from penstock.backends.columns import arrow_rows, python_rows
+from penstock.backends.columns import arrow_rows, fitted, python_rows
 from penstock.backends.native.kinds import is_nested, schema_in_arrow, stored, to_arrow
 from penstock.backends.native.proof import NotProvenError, quoted
 from penstock.backends.native.store import Store
@@ -164,4 +164,4 @@ def _added_up(weighted: pa.Table) -> pa.Table:
     grouped = weighted.group_by(names, use_threads=False).aggregate([(WEIGHT, "sum")])
     weights = grouped.column(f"{WEIGHT}_sum").to_pylist()
     places = [at for at, weight in enumerate(weights) for _ in range(weight)]
-    return grouped.select(names).take(pa.array(places, pa.int64())).cast(weighted.schema.remove(len(names)))
+    return fitted(grouped.select(names).take(pa.array(places, pa.int64())), weighted.schema.remove(len(names)))

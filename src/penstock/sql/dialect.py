@@ -27,6 +27,7 @@ from penstock.sql.pipes import PipeParser
 from penstock.sql.points import AS_OF, POINT, Point, PointKind
 from penstock.sql.protonforms import ProtonFormsParser
 from penstock.sql.rules import Rules
+from penstock.sql.standardforms import StandardFormsParser
 from penstock.sql.strict import StrictParser, closed
 from penstock.sql.tablefunctions import TableFunctionParser
 from penstock.sql.types import read_type
@@ -56,7 +57,15 @@ def _typed_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> e
 _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
 
 
-class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser, ProtonFormsParser, StrictParser):
+class SparkParser(
+    PipeParser,
+    TableFunctionParser,
+    JsonValueParser,
+    MatchParser,
+    ProtonFormsParser,
+    StandardFormsParser,
+    StrictParser,
+):
     """Reads Spark's queries and expressions, and the streaming constructs in them; raises ParseFailure."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -155,26 +164,6 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser,
 
     def _parse_stream(self) -> None:
         """Nothing: in FROM, `stream` is the name of a relation, before an alias too."""
-
-    def _parse_paren(self) -> Any:
-        """Parentheses; in some dialects a unit may follow a difference of times: `(a - b) HOUR`."""
-        found = super()._parse_paren()
-        if self.rules.interval_differences and isinstance(found, exp.Paren) and isinstance(found.this, exp.Sub):
-            unit = self._read_interval_unit()
-            if unit:
-                kind = exp.DataType(this=exp.DType.USERDEFINED, kind=f"interval {unit}")
-                return exp.Cast(this=found, to=kind)
-        return found
-
-    def _read_interval_unit(self) -> str:
-        if marks.word(self._curr) not in _INTERVAL_UNITS:
-            return ""
-        words = [marks.word(self._curr)]
-        self._advance()
-        if self._match_text_seq("TO"):
-            words += ["TO", marks.word(self._curr)]
-            self._advance()
-        return " ".join(words).lower()
 
     def _parse_pivot_aggregation(self) -> Any:
         found = self._parse_disjunction()
@@ -464,7 +453,6 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser,
         return super()._parse_table(*args, **kwargs)
 
 
-_INTERVAL_UNITS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
 _DIALECT = Databricks()
 
 

@@ -17,9 +17,11 @@ from penstock.sql.nodes import WRITTEN
 from penstock.sql.points import POINT
 from penstock.sql.rules import Rewrite, Rules
 from penstock.sql.similar import as_regular_expression
+from penstock.sql.standardforms import COMPARISONS, compared_with_each
 from penstock.sql.text import span_of
 from penstock.sql.texttypes import with_casts
 from penstock.sql.trees import data_type, replaced
+from penstock.sql.unsigned import with_checked_range
 
 _PARAMETER = "a program has no parameters"
 _WRITE = "write the value itself"
@@ -64,9 +66,11 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
     if (path := rules.json_at) is not None:
         tree = replaced(tree, (exp.JSONExtract,), lambda node: _with_json(node, source, path))
     tree = replaced(tree, (exp.SimilarTo,), as_regular_expression)
+    tree = replaced(tree, COMPARISONS, compared_with_each)
     tree = replaced(tree, (exp.Extract,), lambda node: _part(node, rules)) if rules.parts else tree
     tree = replaced(tree, (exp.Expression,), rules.forms) if rules.forms is not None else tree
     tree = _with_functions(with_casts(tree, rules), source, rules)
+    tree = replaced(tree, (exp.Cast,), with_checked_range)
     for select in tree.find_all(exp.Select) if rules.aliases_in_where else ():
         spread_aliases(select)
     return tree

@@ -45,9 +45,20 @@ def read_type(parser: Any, rules: Rules) -> str:
         raise _unknown(token, written, rules)
     parser._advance()  # noqa: SLF001
     kind = declared or _parametrised(parser, str(name), rules)
-    while parser._match(TokenType.ARRAY):  # noqa: SLF001
+    while _is_collection(parser, rules):
         kind = f"array<{kind}>"
     return kind
+
+
+def _is_collection(parser: Any, rules: Rules) -> bool:
+    """Take ARRAY behind a type, or NOT NULL ARRAY, which says that no element is NULL; MULTISET where there is one."""
+    words = [str(token.text).upper() for token in parser._tokens[parser._index : parser._index + 3]]  # noqa: SLF001
+    collections = ("ARRAY", "MULTISET") if "multiset" in rules.types else ("ARRAY",)
+    for before in ([], ["NOT", "NULL"], ["NULL"]):
+        if words[: len(before)] == before and "".join(words[len(before) : len(before) + 1]) in collections:
+            parser._advance(len(before) + 1)  # noqa: SLF001
+            return True
+    return False
 
 
 def _unknown(token: Any, written: str, rules: Rules) -> ParseFailure:
@@ -69,6 +80,8 @@ def _parametrised(parser: Any, name: str, rules: Rules) -> str:
         case "decimal":
             numbers = _numbers(parser)
             return f"decimal({numbers[0]},{(*numbers, 0)[1]})" if numbers else _DEFAULT_DECIMAL
+        case "decimal32" | "decimal64" | "decimal128" | "decimal256":
+            return _of_digits(parser, int(name.removeprefix("decimal")))
         case "char" | "varchar":
             varying = name == "char" and parser._match_text_seq("VARYING")  # noqa: SLF001
             numbers = _numbers(parser)
@@ -87,6 +100,8 @@ def _parametrised(parser: Any, name: str, rules: Rules) -> str:
             return _struct(parser, rules)
         case "interval":
             return _interval(parser)
+        case "tinyint" | "smallint" | "int" | "bigint":
+            return f"{name} unsigned" if parser._match_text_seq("UNSIGNED") else name  # noqa: SLF001
         case "enum":
             return _enumerated(parser)
         case "binary" | "float":
@@ -112,6 +127,20 @@ def _numbers(parser: Any) -> tuple[int, ...]:
             break
     parser._match_r_paren()  # noqa: SLF001
     return tuple(found)
+
+
+def _of_digits(parser: Any, bits: int) -> str:
+    """`decimal64(4)`: the digits behind the point, of as many as the bits hold."""
+    token = parser._curr  # noqa: SLF001
+    numbers = _numbers(parser)
+    most = {32: 9, 64: 18}.get(bits, 38)
+    if len(numbers) != 1 or numbers[0] > most or bits not in (32, 64, 128):
+        message = f"decimal{bits} takes the number of digits behind the point, at most {most}"
+        wide = "a DECIMAL has 38 digits at most: decimal128(n), or decimal(38, n)"
+        hint = wide if bits not in (32, 64, 128) else f"decimal{bits}(2)"
+        span = Span(token.start, token.end + 1) if token else None
+        raise ParseFailure(token or None, Diagnostic("DECIMAL_DIGITS", message, span, hint=hint))
+    return f"decimal({most},{numbers[0]})"
 
 
 def _collated(parser: Any) -> str:

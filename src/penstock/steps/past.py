@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.backends.api import Relation
+from penstock.backends.columns import fitted
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.steps.intake.forgetting import forgets
@@ -71,7 +72,9 @@ def gathered(state: State, table: Table, pieces: Iterable[pa.Table]) -> Relation
     found = [piece for piece in pieces if piece.num_rows]
     if not found:
         return None
-    return state.engine.relations.relation_of(table, pa.concat_tables([item.cast(found[0].schema) for item in found]))
+    return state.engine.relations.relation_of(
+        table, pa.concat_tables([fitted(item, found[0].schema) for item in found])
+    )
 
 
 def _taken_back(change: pa.Table) -> pa.Table:

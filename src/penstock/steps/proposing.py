@@ -108,6 +108,7 @@ def propose(state: State, given: StepInput) -> Proposal:
             )
             if given.again is None:
                 shown = less_earlier(state, shown)
+        result.detach()
         with phase("log"):
             staged = _staged(state, given, intakes, rejected, shown.changes) if again is None else again.staged
     except BaseException as error:

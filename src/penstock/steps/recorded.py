@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.backends.columns import weighted_schema
+from penstock.backends.columns import fitted, weighted_schema
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.errors import DataError, Diagnostic, UnsupportedError
 from penstock.steps.again import Again
@@ -120,7 +120,7 @@ class RecordedStep:
             hint = "what the history of a table does not keep is needed to rebuild: give it 'history' = 'all'"
             raise DataError(Diagnostic("LOG_GONE", message, hint=hint))
         schema = weighted_schema(table.columns)
-        pieces = [complete(table, piece).select(schema.names).cast(schema) for piece in read_pieces(path)]
+        pieces = [fitted(complete(table, piece).select(schema.names), schema) for piece in read_pieces(path)]
         return pa.concat_tables([schema.empty_table(), *pieces]).combine_chunks()
 
     def _change(self, table: Table, complete: Complete) -> pa.Table:

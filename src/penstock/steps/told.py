@@ -18,6 +18,7 @@ from penstock.analysis.inexact import is_inexact
 from penstock.analysis.views import of_view
 from penstock.backends.api import Delta
 from penstock.backends.cancelling import may_be_null, without_cancelled
+from penstock.backends.columns import fitted
 from penstock.catalog.model import Catalog, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.plain import PLAIN
@@ -84,7 +85,9 @@ class Differing:
             return
         parts += [self.rows[name]] if name in self.rows else []
         plain = [may_be_null(part) for part in parts]
-        left = without_cancelled(pa.concat_tables([part.cast(plain[0].schema) for part in plain]))  # None: nested types
+        left = without_cancelled(
+            pa.concat_tables([fitted(part, plain[0].schema) for part in plain])
+        )  # None: nested types
         if left is not None and left.num_rows:
             self.rows[name] = left
         else:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from penstock.backends.api import Delta
-from penstock.backends.columns import carried_plainly, in_arrow
+from penstock.backends.columns import carried_plainly, fitted, in_arrow
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.api import Emitted, Moment
@@ -169,5 +169,5 @@ def _together(intakes: Sequence[Intake]) -> Sequence[Intake]:
     first, second = intakes
     assert isinstance(first.change, pa.Table)  # noqa: S101 - a table that holds rows back has none on the executors
     assert isinstance(second.change, pa.Table)  # noqa: S101 - held rows are here
-    change = pa.concat_tables([first.change, second.change.cast(first.change.schema)])
+    change = pa.concat_tables([first.change, fitted(second.change, first.change.schema)])
     return [replace(first, change=change, holding=second.holding)]

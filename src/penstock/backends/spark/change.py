@@ -17,6 +17,7 @@ import pyarrow as pa
 from penstock.backends import api
 from penstock.backends.api import Judged
 from penstock.backends.cancelling import equal_added_up, may_be_null, with_one_zero, without_cancelled
+from penstock.backends.columns import fitted
 from penstock.backends.judging import Judging
 from penstock.backends.native.trace import Rows
 from penstock.backends.spark.carrying import driver_safe
@@ -25,6 +26,7 @@ from penstock.backends.spark.grouping import consolidation
 from penstock.backends.spark.judging import greatest_text, verdict
 from penstock.backends.spark.names import new_name
 from penstock.backends.spark.parameters import as_parameter
+from penstock.backends.spark.void_columns import fetched_arrow
 from penstock.backends.thresholds import HANDED_ROWS
 from penstock.backends.waterlines import below, value_literal
 from penstock.catalog.reserved import WEIGHT
@@ -299,7 +301,7 @@ class Delta(api.Delta):
     def arrow(self) -> pa.Table:
         """The rows as Arrow, fetched if they are not here."""
         self.settled()
-        return self._arrow if self._arrow is not None else self._frame.toArrow()  # type: ignore[union-attr]
+        return self._arrow if self._arrow is not None else fetched_arrow(self._frame)  # type: ignore[union-attr]
 
     def selected(self, names: tuple[str, ...]) -> Delta:
         """The change with some of its columns; what is evaluated stays so."""
@@ -446,7 +448,7 @@ class Delta(api.Delta):
             return None
         # What holds no NULL in one change may hold some in the other.
         first, second = (may_be_null(item.arrow().select(names)) for item in (self, other))
-        summed = self._added_up_here(pa.concat_tables([first, second.cast(first.schema)]))
+        summed = self._added_up_here(pa.concat_tables([first, fitted(second, first.schema)]))
         if summed is None:
             return None
         schema = type(self.schema)([self.schema[name] for name in names]).toNullable()

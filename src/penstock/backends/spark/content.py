@@ -9,8 +9,8 @@ from penstock.backends.api import Content
 from penstock.backends.native.proof import not_proven
 from penstock.backends.spark.change import Delta, own
 from penstock.backends.spark.kept import Kept
-from penstock.backends.spark.shortcuts import arrow_schema
 from penstock.backends.spark.trace import Trace
+from penstock.backends.spark.void_columns import arrow_schema
 from penstock.backends.thresholds import HELD_ROWS
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ class KeptContent(Kept, Content):
 
     def propose(self, delta: api.Delta) -> None:
         """Add the settled change of a step, if it is committed."""
-        self.proposed = own(delta)
+        self.proposed = self.with_change(own(delta))
 
-    def add(self, delta: Delta) -> None:
+    def with_change(self, delta: Delta) -> Trace:
         trace = self.trace or Trace(self.workspace, delta.schema.toNullable(), most_here=HELD_ROWS)
-        self.trace = trace.appended(delta)
+        return trace.appended(delta)
 
     def drop(self) -> None:
         """Nothing is to be given back: the rows go with whoever reads them."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.backends.parts import changed_parts, part_changer
 from penstock.backends.rows import python_values
 from penstock.backends.spark.typetext import type_text
+from penstock.backends.spark.void_columns import fetched_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,7 +26,7 @@ def fetched_parts(frame: DataFrame) -> tuple[list[tuple[Any, ...]], Callable[[tu
     kinds = [type_text(field.dataType) for field in frame.schema.fields]
     places = [f"c{at}" for at in range(len(kinds))]
     expressions = [_fetchable(place, kind) for place, kind in zip(places, kinds, strict=True)]
-    rows = python_values(frame.toDF(*places).selectExpr(*expressions).toArrow())
+    rows = python_values(fetched_arrow(frame.toDF(*places).selectExpr(*expressions)))
     changers = {at: change for at, kind in enumerate(kinds) if (change := part_changer(kind, "variant", json.loads))}
     if not changers:
         return rows, lambda row: row

@@ -13,22 +13,28 @@ if TYPE_CHECKING:
 
 
 class Kept(ABC):
-    """A trace, None before there are any rows, and the change that a step has proposed for it."""
+    """A trace, None before there are any rows, and the one that a step has proposed in its place.
+
+    The proposed trace is made when it is proposed, where the step can still fail: a commit evaluates nothing.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.trace: Trace | None = None
-        self.proposed: Delta | None = None
+        self.proposed: Trace | None = None
 
     @abstractmethod
+    def with_change(self, delta: Delta) -> Trace:
+        """The trace with a change."""
+
     def add(self, delta: Delta) -> None:
-        """Have the trace hold a change."""
+        """Have the trace hold a change that no step brings."""
+        self.trace = self.with_change(delta)
 
     def commit(self) -> None:
         """The step has happened."""
         if self.proposed is not None:
-            self.add(self.proposed)
-            self.proposed = None
+            self.trace, self.proposed = self.proposed, None
 
     def discard(self) -> None:
         """The step has not happened."""

@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 import uuid
 from functools import cached_property
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+
+from penstock.backends.spark.void_columns import arrow_schema, fetched_arrow, has_void
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -110,8 +111,8 @@ class Shortcuts:
     def collected(self, frame: DataFrame) -> pa.Table:
         """The rows of a query in Arrow; without a job where they are known once it is planned."""
         plan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001
-        if self._converters is None or plan.nodeName() != "LocalTableScan":
-            return frame.toArrow()
+        if self._converters is None or plan.nodeName() != "LocalTableScan" or has_void(frame.schema):
+            return fetched_arrow(frame)
         zone = self.spark.conf.get("spark.sql.session.timeZone")
         # The plan knows of NULLs what holds for these rows alone. No name twice in a struct, as for toArrow(); texts of
         # at most 2 GiB.
@@ -130,15 +131,6 @@ class Shortcuts:
             wanted = arrow_schema(schema)
             self._plain[shape] = wanted.types == table.schema.types and wanted.names == table.schema.names
         return self._plain[shape]
-
-
-def arrow_schema(schema: StructType) -> pa.Schema:
-    """The types in which Arrow carries rows of a schema."""
-    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - `check` goes without PySpark
-
-    # Spark 4.2 asks for the zone of a TIMESTAMP; before that, UTC was what it took.
-    zone: Any = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
-    return to_arrow_schema(schema, **zone)
 
 
 def _written(table: pa.Table, path: str) -> None:

@@ -62,7 +62,8 @@ class ExecutorRows(Kept, Stored):
         self.add(as_delta(self.workspace, self._table, rows))
 
     def propose(self, change: pa.Table | api.Delta) -> None:
-        self.proposed = as_delta(self.workspace, self._table, change) if isinstance(change, pa.Table) else own(change)
+        delta = as_delta(self.workspace, self._table, change) if isinstance(change, pa.Table) else own(change)
+        self.proposed = self.with_change(delta)
 
     def take_over(self, other: Stored, earlier: Earlier) -> None:
         rows = other.weighted()
@@ -70,12 +71,12 @@ class ExecutorRows(Kept, Stored):
             wide = completed(self._table, rows, earlier)
             self.add(Delta.of_frame(self.workspace, wide, estimate=1 << 40))
 
-    def add(self, delta: Delta) -> None:
+    def with_change(self, delta: Delta) -> Trace:
         terms = [(quoted(name), delta.schema[name].dataType) for name in self._by]
         query = f"SELECT *, {hash_text(terms)} AS {KEY} FROM {delta.view}"
         keyed = Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=1 << 40).settled()
         trace = self.trace or Trace(self.workspace, keyed.schema)
-        self.trace = trace.appended(keyed)
+        return trace.appended(keyed)
 
     def worth_forgetting(self, entries: int, kept: int) -> bool:
         doubled = self.trace is not None and self.trace.rows >= 2 * max(self._kept, HELD_ROWS)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.backends.spark.shortcuts import arrow_schema
+from penstock.backends.spark.void_columns import arrow_schema, fetched_arrow
 from penstock.backends.thresholds import LEAST_WINDOW_BYTES, MOST_WINDOW_BYTES
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def streamed(frame: DataFrame) -> Iterator[pa.Table]:
     """
     partitions = _partitions(frame)
     if partitions is None:
-        yield frame.toArrow()
+        yield fetched_arrow(frame)
         return
     schema, found = arrow_schema(frame.schema), False
     for message in _messages(frame, partitions):

@@ -16,9 +16,10 @@ import pyarrow.types as kinds
 from pyspark.sql.types import StructField, StructType
 
 from penstock.backends.cancelling import groups_alike, may_be_null
+from penstock.backends.columns import fitted
 from penstock.backends.spark.carrying import driver_safe
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.shortcuts import arrow_schema
+from penstock.backends.spark.void_columns import arrow_schema
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import KEY
 from penstock.circuit.partials import Partial
@@ -108,7 +109,7 @@ def three_states(
         columns = [*keys, *(item.name for item in partials)]
         touched = state.filter(pc.is_in(state[KEY], value_set=change[KEY].combine_chunks()))
         in_order = touched.sort_by(AT) if AT in touched.column_names else touched
-        sides.insert(0, in_order.select(columns).cast(change.schema))
+        sides.insert(0, fitted(in_order.select(columns), change.schema))
     together = pa.concat_tables(sides)
     if not all(_fits(together[item.name]) for item in partials if item.merge == "sum"):
         return None
@@ -137,7 +138,7 @@ def _grouped(together: pa.Table, new: pa.Array, keys: list[str], partials: Seque
         was, change = named[before + name], named[of_change + name]
         named = named.append_column(after + name, pc.coalesce(pc.add(was, change), was, change))
     schema = pa.schema([*(together.schema.field(name) for name in keys), *fields, pa.field("new_max", pa.bool_())])
-    return named.select(schema.names).cast(schema)
+    return fitted(named.select(schema.names), schema)
 
 
 def _fits(values: pa.ChunkedArray) -> bool:

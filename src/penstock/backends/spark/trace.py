@@ -26,7 +26,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.backends.cancelling import equal_added_up, may_be_null, without_cancelled
+from penstock.backends.columns import fitted
 from penstock.backends.spark.change import Delta, consolidated
+from penstock.backends.spark.void_columns import fetched_arrow
 from penstock.backends.thresholds import (
     DRIVER_LAYERS,
     JUDGED_AGAIN,
@@ -94,7 +96,7 @@ class DriverLayer:
 
     def with_rows(self, table: pa.Table) -> DriverLayer:
         """The layer with more rows."""
-        joined = pa.concat_tables([self.table, table.cast(self.table.schema)]).combine_chunks()
+        joined = pa.concat_tables([self.table, fitted(table, self.table.schema)]).combine_chunks()
         return DriverLayer(self.workspace, self.schema, joined)
 
 
@@ -147,7 +149,7 @@ class Trace:
         if not self.here:
             return None
         schema = self.here[0].table.schema
-        return pa.concat_tables([layer.table.cast(schema) for layer in self.here])
+        return pa.concat_tables([fitted(layer.table, schema) for layer in self.here])
 
     @property
     def bytes(self) -> int:
@@ -319,7 +321,8 @@ class Trace:
             return self
         table = equal_added_up(memory) if self.combine is None else None
         if table is None:
-            table = self.consolidate(self.workspace.local(memory, self.schema)).toArrow().cast(memory.schema)
+            rows = fetched_arrow(self.consolidate(self.workspace.local(memory, self.schema)))
+            table = fitted(rows, memory.schema)
         return self._holding(table)
 
     def consolidate(self, frame: DataFrame) -> DataFrame:

@@ -37,6 +37,7 @@ from penstock.backends.spark.session import is_local
 from penstock.backends.spark.settings import FollowedSettings, WatchedSettings
 from penstock.backends.spark.shortcuts import Shortcuts
 from penstock.backends.spark.stored import ExecutorRows
+from penstock.backends.spark.void_columns import fetched_arrow
 from penstock.backends.spark.written import RowFiles
 from penstock.backends.thresholds import DRIVER_ROWS, MEMORY_ROWS
 from penstock.catalog.meanings import check_unchanged, differing
@@ -269,7 +270,7 @@ class Workspace:
 
     def arrow(self, relation: DataFrame) -> pa.Table:
         """The rows of a relation in the Arrow types that Spark gives them."""
-        return relation.toArrow()
+        return fetched_arrow(relation)
 
     def first(self, relation: DataFrame, count: int) -> DataFrame:
         """No more than so many rows of a relation, the first if it has an order."""

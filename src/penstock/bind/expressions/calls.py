@@ -18,7 +18,8 @@ from penstock.catalog.types import is_numeric
 from penstock.catalog.word_list import word_list
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.nodes import SessionCall
-from penstock.sql.trees import call, call_name, cast_to, grouped, placed_at
+from penstock.sql.trees import call, call_name, grouped, placed_at
+from penstock.sql.unsigned import in_type
 
 _GROUP_FUNCTIONS = frozenset(
     word_list(
@@ -112,9 +113,9 @@ def _inlined(function: Function, node: exp.Anonymous, level: Level) -> exp.Expre
         message = f"{function.name} takes {len(function.parameters)} arguments, not {len(node.expressions)}"
         raise wrong(code="WRONG_NUMBER_OF_ARGUMENTS", message=message, place=node, sqlstate="42605")
     values = {
-        parameter.name.lower(): cast_to(level.bind(argument), parameter.type)
+        parameter.name.lower(): in_type(level.bind(argument), parameter.type)
         for parameter, argument in zip(function.parameters, node.expressions, strict=True)
     }
     inner = Level(level.context, aliases={**values}, subqueries=level.subqueries, fields=level.fields)
     body = inner.bind(placed_at(function.body, node))
-    return grouped(body) if function.returns is None else cast_to(body, function.returns)
+    return grouped(body) if function.returns is None else in_type(body, function.returns)

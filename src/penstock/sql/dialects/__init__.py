@@ -10,6 +10,7 @@
 | `flink` | Flink SQL's names of types, and of settings |
 | `flink_forms` | its predicates that are no calls, in Spark's words |
 | `flink_functions` | its functions in Spark's words |
+| `standard_forms` | words of standard SQL in `calcite`, `feldera` and `flink`: UNKNOWN, PI |
 | `timeplus` | ClickHouse's names of types and functions |
 | `timeplus_aggregates` | its aggregates in Spark's words |
 | `timeplus_functions` | its functions in Spark's words |

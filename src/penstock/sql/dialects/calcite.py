@@ -7,12 +7,14 @@ from types import MappingProxyType
 from penstock.sql.dialects import standard_functions as standard
 from penstock.sql.dialects.parts_of_time import PARTS
 from penstock.sql.dialects.rewriting import cut_off, with_nulls
+from penstock.sql.dialects.standard_forms import in_standard_forms
 from penstock.sql.rules import Rules
 
 RULES = Rules(
     "calcite",
     backslash="character",
     nulls="greatest",
+    types=MappingProxyType({"unsigned": "int unsigned"}),
     functions=MappingProxyType(
         {"CARDINALITY": "size", "COLLECT": "collect_list", "ROW": "struct", "WEEK": "weekofyear"}
     ),
@@ -36,7 +38,6 @@ RULES = Rules(
     counts_from_one=True,
     spreads_rows=True,
     rounds_dates=True,
-    wide_division=True,
     interval_differences=True,
     meanings=frozenset(
         {
@@ -52,4 +53,5 @@ RULES = Rules(
             "pivot_counts",
         }
     ),
+    forms=in_standard_forms,
 )

@@ -6,12 +6,22 @@ from types import MappingProxyType
 
 from penstock.sql.dialects.feldera_functions import FUNCTIONS, NAMES
 from penstock.sql.dialects.parts_of_time import PARTS
+from penstock.sql.dialects.standard_forms import in_standard_forms
 from penstock.sql.rules import Rules
 
 RULES = Rules(
     "feldera",
     backslash="character",
-    types=MappingProxyType({"int64": "bigint", "int2": "smallint", "int4": "int", "int8": "bigint", "uuid": "string"}),
+    types=MappingProxyType(
+        {
+            "int64": "bigint",
+            "int2": "smallint",
+            "int4": "int",
+            "int8": "bigint",
+            "uuid": "string",
+            "unsigned": "int unsigned",
+        }
+    ),
     functions=MappingProxyType(dict(NAMES)),
     rewrites=MappingProxyType(dict(FUNCTIONS)),
     parts=MappingProxyType(dict(PARTS)),
@@ -20,6 +30,8 @@ RULES = Rules(
     counts_from_one=True,
     spreads_rows=True,
     rounds_dates=True,
+    interval_differences=True,
+    forms=in_standard_forms,
     open_variants=True,
     meanings=frozenset(
         {

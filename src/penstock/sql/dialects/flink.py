@@ -19,6 +19,7 @@ RULES = Rules(
     spreads_rows=True,
     watermarks_drop=False,
     namespaces=("default_catalog", "default_database"),
+    interval_differences=True,
     forms=in_other_forms,
     idle_settings=(
         "table.",

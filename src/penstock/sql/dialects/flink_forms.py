@@ -5,6 +5,7 @@
 | `x IS [NOT] JSON [OBJECT | ARRAY | SCALAR | VALUE]` | whether a text of JSON begins so |
 | `(a, b) OVERLAPS (c, d)` | `a <= d AND c <= b`, with the ends of each in their order |
 | `EXTRACT(EPOCH FROM t)` | `unix_seconds(t)` |
+| `UNKNOWN`, `PI`, … | as in `standard_forms` |
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from sqlglot import exp
 
 from penstock.errors import Diagnostic
 from penstock.sql.dialects.rewriting import call, copied, sparks
+from penstock.sql.dialects.standard_forms import in_standard_forms
 from penstock.sql.failure import ParseFailure
 from penstock.sql.text import span_of
 
@@ -29,7 +31,7 @@ def in_other_forms(node: exp.Expression) -> exp.Expression | None:
         case exp.Extract() if node.name.upper() == "EPOCH":
             return call("unix_seconds", exp.cast(node.expression, "timestamp"))
         case _:
-            return None
+            return in_standard_forms(node)
 
 
 def _refused(tree: exp.Expression, message: str, hint: str) -> ParseFailure:

@@ -105,9 +105,10 @@ def _decimal(precision: int) -> Rewrite:
     return rewrite
 
 
+_WHOLE = ((8, "tinyint"), (16, "smallint"), (32, "int"), (64, "bigint"))
 _NUMBERS = {
-    **{f"int{bits}": kind for bits, kind in ((8, "tinyint"), (16, "smallint"), (32, "int"), (64, "bigint"))},
-    **{f"uint{bits}": kind for bits, kind in ((8, "smallint"), (16, "int"), (32, "bigint"), (64, "decimal(20,0)"))},
+    **{f"int{bits}": kind for bits, kind in _WHOLE},
+    **{f"uint{bits}": f"{kind} unsigned" for bits, kind in _WHOLE},
     "int": "int", "float": "double", "float32": "float", "float64": "double",
 }  # fmt: skip
 _KINDS = {

@@ -20,7 +20,7 @@ from penstock.backends.spool import Spool
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import OPERATION, SEQUENCE
-from penstock.catalog.types import Type, plain_type
+from penstock.catalog.types import Type, is_checked, plain_type
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.earliest import left_open
 from penstock.steps.intake.fold import Intake, Judge, fold_rows
@@ -331,5 +331,5 @@ def _only_views_read(table: Table, judge: Judge) -> bool:
 
 
 def _has_limits(table: Table) -> bool:
-    """True if a column is a VARCHAR or CHAR, whose length is checked, and filled up, row by row."""
-    return any("char(" in column.type.lower() for column in table.columns)
+    """True if a column has a length or a range that is checked, and filled up, row by row."""
+    return any(is_checked(column.type) for column in table.columns)

@@ -79,15 +79,13 @@ class KeyStore:
         return {key: row for key, row in found.items() if row is not None}
 
     def apply(self, changes: Mapping[Key, tuple[Row | None, Row | None]]) -> None:
-        """Take over what a step did: for each key the row before it and after it."""
+        """Take over what a step did: for each key the row before it and after it. What is much moves between steps."""
         for key, (before, after) in changes.items():
             base = self._newest[key][0] if key in self._newest else None if self._base.is_empty else before
             if base is None and after is None:
                 self._newest.pop(key, None)
             else:
                 self._newest[key] = (base, after)
-        if self.process is None and len(self._newest) > HELD_ROWS:
-            self.flush()
 
     def propose(self, change: pa.Table | Delta) -> None:
         """Have a change that is large be there, if its step is committed; `flush` comes before."""

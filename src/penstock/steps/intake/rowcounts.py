@@ -100,7 +100,12 @@ class RowCounts:
         return [(row, count) for row, count in near if unordered(row) in wanted]
 
     def apply(self, changes: Iterable[tuple[Row, int]]) -> None:
-        """Take over what a step did: rows and weights."""
+        """Take over rows and weights that no step brings."""
+        self._count(changes)
+        if self.process is None and len(self._newest) > HELD_ROWS:
+            self.flush()
+
+    def _count(self, changes: Iterable[tuple[Row, int]]) -> None:
         for row, weight in changes:
             key = self._identity(row)
             total = weight + (self._newest[key][1] if key in self._newest else 0)
@@ -108,8 +113,6 @@ class RowCounts:
                 self._newest[key] = (row, total)
             else:
                 self._newest.pop(key, None)
-        if self.process is None and len(self._newest) > HELD_ROWS:
-            self.flush()
 
     def maintain(self) -> None:
         """Between steps: move to the process what has become much, which may fail."""
@@ -132,11 +135,11 @@ class RowCounts:
             self._base.propose(change)
 
     def commit(self, change: pa.Table | Delta) -> None:
-        """Take over the change of a step, which was proposed."""
+        """Take over the change of a step, which was proposed; what has become much moves between steps."""
         if not isinstance(change, pa.Table) or self._goes_to_base(change):
             self._base.commit()
         else:
-            self.apply((row[:-1], row[-1]) for row in python_rows(change))
+            self._count((row[:-1], row[-1]) for row in python_rows(change))
 
     def _goes_to_base(self, change: pa.Table | Delta) -> bool:
         return not isinstance(change, pa.Table) or (self.process is not None and change.num_rows >= MANY_ROWS)

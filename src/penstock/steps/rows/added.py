@@ -17,7 +17,7 @@ from penstock.backends.clock import clocked_text
 from penstock.backends.columns import arrow_type, python_rows
 from penstock.backends.rows import Row
 from penstock.catalog.model import Catalog, Column, Table
-from penstock.catalog.types import plain_type
+from penstock.catalog.types import is_checked, plain_type
 from penstock.errors import Diagnostic, SqlError, message_of
 from penstock.steps.rows.defaults import evaluated
 from penstock.steps.rows.values import BadValue, converter
@@ -82,12 +82,12 @@ class Added(Earlier):
         text = _text(column) or _NULL
         if _is_limited(column):
             value = self.value(column).as_py()
-            text = _NULL if value is None else _literal(value)
+            text = _NULL if value is None else _literal(str(value))
         return f"CAST(({text}) AS {plain_type(column.type)})"
 
 
 def _is_limited(column: Column) -> bool:
-    return column.type.lower().startswith(("char(", "varchar("))
+    return is_checked(column.type)
 
 
 def _literal(text: str) -> str:
@@ -96,7 +96,7 @@ def _literal(text: str) -> str:
 
 
 def _limited(column: Column, value: object) -> object:
-    """A text in a column of a length, as a row has it; SqlError if it is too long."""
+    """A value in a column of a length or a range, as a row has it; SqlError if it does not fit."""
     try:
         return None if value is None else converter(column.type)(value)
     except BadValue as error:

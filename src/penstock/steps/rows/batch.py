@@ -22,6 +22,7 @@ from penstock.backends.parts import part_changer
 from penstock.backends.sound import is_sound
 from penstock.catalog.model import EVENT_TIME, Column, Table
 from penstock.catalog.reserved import ARRIVED, OPERATION, POSITION, SEQUENCE
+from penstock.catalog.types import is_checked
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.steps.rows.cells import cells
 from penstock.steps.rows.defaults import Defaults, draws
@@ -437,7 +438,7 @@ class RowReader:
 
     def _cast(self, at: int, given: pa.ChunkedArray, *, carried: bool) -> pa.ChunkedArray | None:
         column, target = self._columns[at], arrow_type(self._columns[at].type)
-        if "char(" in column.type.lower() or ("variant" in column.type.lower() and not carried):
+        if is_checked(column.type) or ("variant" in column.type.lower() and not carried):
             return None
         found = self._fitting(given, target)
         return found if found is not None and is_sound(found) else None

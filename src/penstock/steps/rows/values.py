@@ -18,7 +18,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any, Literal
 from uuid import UUID
 
-from penstock.catalog.types import Type, struct_fields, type_arguments
+from penstock.catalog.types import UNSIGNED, Type, struct_fields, type_arguments
 from penstock.steps.rows.interval_texts import parse_day_time, parse_months
 
 Convert = Callable[[Any], Any]
@@ -105,6 +105,8 @@ def converter(kind: Type, zone: tzinfo = UTC, lenient: Leniency = STRICT) -> Con
     lower, text = kind.lower(), lenient.text
     if lower in _INTEGRAL:
         return _integral(_INTEGRAL[lower], text=text)
+    if lower in UNSIGNED:
+        return _unsigned(lower, text=text)
     if lower in ("float", "double"):
         return _fractional(_FLOAT32_END if lower == "float" else math.inf, text=text)
     if lower.startswith("decimal"):
@@ -169,7 +171,17 @@ def _from_json_text(convert: Convert, *, or_text: bool) -> Convert:
 
 
 def _integral(bits: int, *, text: bool) -> Convert:
-    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return _ranged(-(1 << (bits - 1)), (1 << (bits - 1)) - 1, text=text)
+
+
+def _unsigned(kind: Type, *, text: bool) -> Convert:
+    """From zero on; the widest is carried as a DECIMAL."""
+    greatest, carried = UNSIGNED[kind]
+    whole = _ranged(0, greatest, text=text)
+    return whole if carried in _INTEGRAL else lambda value: Decimal(whole(value))
+
+
+def _ranged(low: int, high: int, *, text: bool) -> Convert:
 
     def convert(value: Any) -> int:
         found = value if type(value) is int else _whole(value, text=text)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from penstock.backends.api import LineText, Runner
+from penstock.backends.columns import fitted
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.workspace import Workspace
 from penstock.backends.weighted import added_up, negated, takes_back
@@ -77,7 +78,7 @@ class ArrivingRunner(_OfOneStep):
         self.propose(now)
         gone = None if self.kept is None else negated(self.kept)
         present = [item for item in (now, gone) if item is not None]
-        together = pa.concat_tables([item.cast(present[0].schema) for item in present]) if present else None
+        together = pa.concat_tables([fitted(item, present[0].schema) for item in present]) if present else None
         return self.shown(together, cancels=True)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
+from penstock.backends.columns import fitted
 from penstock.backends.render import VERSION
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.names import columns_text
@@ -74,7 +75,7 @@ class BestRunner(KeyedRunner):
         memory = self.traces[0].memory
         if memory is not None:
             parts.append(tagged(memory.filter(among(memory[KEY], [change])).select(columns), 0))
-        return pa.concat_tables([part.cast(parts[-1].schema) for part in parts])
+        return pa.concat_tables([fitted(part, parts[-1].schema) for part in parts])
 
     def _renumbered(self, rows: str) -> str:
         """The change of the numbers: a row under its new number, and taken back under its old one."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from penstock.backends.columns import fitted
 from penstock.backends.portable import Portable
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import hash_text
 from penstock.backends.spark.operators.entries import Entries
 from penstock.backends.spark.operators.runner import SparkRunner
-from penstock.backends.spark.shortcuts import arrow_schema
 from penstock.backends.spark.sums import AT
 from penstock.backends.spark.trace import Trace
+from penstock.backends.spark.void_columns import arrow_schema
 from penstock.catalog.reserved import KEY
 from penstock.circuit.partials import PRESENT, Partial
 from penstock.plan.scalar import quoted
@@ -71,7 +72,7 @@ class GroupState(SparkRunner):
         schema = self.contributed_schema()
         fields = [schema[name] for name in (*self.groups, *(item.name for item in self.partials))]
         kinds = type(schema)(fields).toNullable()
-        rows = found.groups.select(kinds.names).cast(arrow_schema(kinds))
+        rows = fitted(found.groups.select(kinds.names), arrow_schema(kinds))
         items = ", ".join(
             [
                 f"{hash_text([(quoted(name), schema[name].dataType) for name in self.groups])} AS {KEY}",
