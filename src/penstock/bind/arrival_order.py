@@ -170,7 +170,7 @@ def _micros(value: object) -> int | None:
     if not isinstance(value, exp.Expression) or not isinstance(bare(value), exp.Interval):
         return None
     try:
-        length = duration_of(bare(value))  # type: ignore[arg-type]
+        length = duration_of(bare(value))
     except SqlError:
         return None
     return None if length.months else length.micros

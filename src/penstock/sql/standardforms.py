@@ -122,7 +122,7 @@ class StandardFormsParser(DatabricksParser):
             return self._read_quantified(_QUANTIFIERS[kind])
         return super()._parse_function_call(*args, **kwargs)
 
-    def _read_quantified(self, kind: type[exp.Expression]) -> exp.Expression:
+    def _read_quantified(self, kind: type[exp.Expr]) -> exp.Expr:
         """ANY, SOME or ALL of a query, of a list, or of an array."""
         start = self._curr
         self._advance(2)
@@ -151,7 +151,7 @@ def _singular(word: str) -> str:
     return word.removesuffix("S")
 
 
-def _difference(paren: exp.Expression, sub: exp.Sub, unit: str, end: str) -> exp.Expression:
+def _difference(paren: Any, sub: exp.Sub, unit: str, end: str) -> exp.Expression:
     """A difference of times as an interval of a unit, or from one to another."""
     kind = f"interval {unit}{f' to {end}' if end else ''}".lower()
     if unit in _DAYS:
@@ -172,7 +172,7 @@ def compared_with_each(node: exp.Binary) -> exp.Expression | None:
     if not isinstance(values, exp.Tuple) or len(values.expressions) == 1:
         return None
     together = exp.Or if isinstance(operand, exp.Any) else exp.And
-    found: exp.Expression | None = None
+    found: Any = None
     for value in values.expressions:
         one = type(node)(this=node.this.copy(), expression=value)
         found = one if found is None else together(this=found, expression=one)

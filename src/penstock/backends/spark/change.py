@@ -301,7 +301,7 @@ class Delta(api.Delta):
     def arrow(self) -> pa.Table:
         """The rows as Arrow, fetched if they are not here."""
         self.settled()
-        return self._arrow if self._arrow is not None else fetched_arrow(self._frame)  # type: ignore[union-attr]
+        return self._arrow if self._arrow is not None else fetched_arrow(self._frame)  # type: ignore[arg-type]
 
     def selected(self, names: tuple[str, ...]) -> Delta:
         """The change with some of its columns; what is evaluated stays so."""

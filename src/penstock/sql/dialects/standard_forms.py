@@ -43,7 +43,7 @@ def _value(node: exp.Column) -> exp.Expression | None:
     return found
 
 
-def _around(node: exp.Expression) -> exp.Expression | None:
+def _around(node: exp.Expr) -> exp.Expr | None:
     """What a value stands in, out of its parentheses."""
     around = node.parent
     while isinstance(around, exp.Paren):

@@ -144,7 +144,7 @@ class Arrivals:
         for node in [item for item in select.find_all(exp.Anonymous, exp.Window) if _owner(item) is select]:
             if isinstance(node, exp.Window):
                 self._over(node, positions)
-            elif _goes_by_arrival(node):
+            elif isinstance(node, exp.Anonymous) and _goes_by_arrival(node):
                 _aggregate(node, positions)
 
     def _over(self, window: exp.Window, positions: Sequence[str]) -> None:
@@ -153,7 +153,7 @@ class Arrivals:
             return
         spec = window.args.get("spec")
         by_value = spec is not None and str(spec.args.get("kind")).upper() == "RANGE"
-        if by_value and any(isinstance(spec.args.get(key), exp.Expression) for key in ("start", "end")):
+        if spec is not None and by_value and any(isinstance(spec.args.get(key), exp.Expression) for key in ("start", "end")):
             cannot_say("frames by a length of processing time")
         items: list[exp.Expression] = []
         for item in order:
