@@ -118,7 +118,7 @@ def _of_dialect(dialect: str) -> tuple[str, str]:
 REFUSED = [
     (dialect, *(cell.strip() for cell in row))
     for dialect in DIALECTS
-    for row in re.findall(r"^\| `(.+)` \| `([A-Z_]+)` \|(.*)\|$", _of_dialect(dialect)[0], re.MULTILINE)
+    for row in re.findall(r"^\| `(.+)` \| `([A-Z][A-Z_]{4,})` \|(.*)\|$", _of_dialect(dialect)[0], re.MULTILINE)
 ]
 
 

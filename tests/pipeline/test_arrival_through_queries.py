@@ -142,7 +142,7 @@ def test_each_row_of_a_join_is_an_event():
     ("text", "code"),
     [
         ("SELECT v, lag(v) FROM (SELECT DISTINCT v FROM s)", "NO_ARRIVAL"),
-        ("SELECT x, lag(x) FROM (SELECT v AS x FROM s UNION SELECT w FROM r)", "NO_ARRIVAL"),
+        ("SELECT x, lag(x) FROM (SELECT v AS x FROM s UNION DISTINCT SELECT w FROM r)", "NO_ARRIVAL"),
         ("SELECT c, lag(c) FROM (SELECT k, count() AS c FROM s GROUP BY k)", "NO_ARRIVAL"),
         ("SELECT k, v FROM dedup((SELECT k, max(v) AS v FROM s GROUP BY k), k)", "NO_ARRIVAL"),
         ("SELECT max(c) FROM (SELECT count() AS c FROM s GROUP BY k) EMIT PER EVENT", "PER_EVENT"),

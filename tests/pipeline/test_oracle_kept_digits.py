@@ -21,6 +21,7 @@ from pyarrow import feather
 import penstock
 from penstock.analysis.inexact import is_inexact
 from penstock.bind.program.compile import compile_program
+from penstock.steps.checked_files import digest_of, facts_of, write_facts
 from penstock.steps.recorded import recorded_step
 
 SINK = "WITH ('connector' = 'files', 'path' = '{}', 'form' = 'retract')"
@@ -120,6 +121,11 @@ def other_digits(path: Path) -> None:
     table = feather.read_table(path, memory_map=False)
     sums = pa.array([value + 1 / 1024 for value in table["s"].to_pylist()], pa.float64())
     feather.write_feather(table.set_column(table.column_names.index("s"), "s", sums), str(path))
+    log = path.parents[2]
+    for manifest in (log / "steps").glob(f"{path.name[:12]}.json"):
+        facts = facts_of(manifest)
+        facts["digests"][path.relative_to(log).as_posix()] = digest_of(path)
+        write_facts(manifest, facts)
 
 
 def test_what_is_answered_otherwise_is_shown_by_the_next_step(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections import Counter
@@ -23,7 +22,7 @@ import penstock
 from penstock.engine import moving
 from penstock.engine.owing import OwingRunner
 from penstock.errors import DataError
-from penstock.steps.checked_files import digest_of
+from penstock.steps.checked_files import digest_of, facts_of, write_facts
 from penstock.steps.events import Event, StateNotKept
 from penstock.steps.intake import keystore, rowcounts
 from penstock.steps.stepper import Stepper
@@ -309,7 +308,7 @@ def test_state_of_other_libraries_and_of_an_older_format_of_files_is_read(
 
 
 def _of_other_libraries(header: Path) -> None:
-    facts = json.loads(header.read_text())
+    facts = facts_of(header)
     facts["origin"] |= OTHERS
     path = header.with_name("rows.duckdb")
     with duckdb.connect() as connection:
@@ -318,7 +317,7 @@ def _of_other_libraries(header: Path) -> None:
         connection.execute("COPY FROM DATABASE present TO old")
     path.with_name("rows.duckdb.old").replace(path)
     facts["files"]["rows.duckdb"] = {"bytes": path.stat().st_size, "digest": digest_of(path)}
-    header.write_text(json.dumps(facts))
+    write_facts(header, facts)
 
 
 def test_what_cannot_be_gone_on_from_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -327,9 +326,9 @@ def test_what_cannot_be_gone_on_from_says_why(monkeypatch: pytest.MonkeyPatch, t
         for at in range(4):
             pipeline.step({"t": [(at,)]})
     for header in (tmp_path / "state").glob("*/header.json"):
-        facts = json.loads(header.read_text())
+        facts = facts_of(header)
         facts["origin"] |= {"code": "0" * 24, "release": "0.0.1", "form": 0}
-        header.write_text(json.dumps(facts))
+        write_facts(header, facts)
     with (
         pytest.raises(
             DataError,

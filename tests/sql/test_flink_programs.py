@@ -15,7 +15,7 @@ from penstock.sql.text import spark_sql
     [
         ("SPLIT_INDEX(s, '|', 0)", "get(split(s, '[|]'), 0)"),
         ("SPLIT_INDEX(s, '.;', n)", "get(split(s, '[.];'), n)"),
-        ("REGEXP_EXTRACT(s, 'a')", "regexp_extract(s, 'a', 0)"),
+        ("REGEXP_EXTRACT(s, 'a')", "if(rlike(s, 'a'), regexp_extract(s, 'a', 0), null)"),
         ("STR_TO_MAP(s)", "str_to_map(s, ',', '=')"),
         ("STR_TO_MAP(s, ';', ':')", "str_to_map(s, ';', ':')"),
         ("TO_TIMESTAMP_LTZ(n)", "timestamp_micros(CAST(n AS BIGINT) * 1000)"),

@@ -94,7 +94,7 @@ def test_what_fails_around_the_manifest_is_a_refusal_before_it_and_a_stop_behind
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patched:
-            patched.setattr("penstock.steps.log.write_atomically", full)
+            patched.setattr("penstock.steps.log.write_facts", full)
             with pytest.raises(OSError, match="No space left"):
                 pipeline.step({"orders": [(2, 20)]})
         assert len(list((tmp_path / "state" / "log" / "data" / "orders").iterdir())) == 1

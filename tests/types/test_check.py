@@ -92,7 +92,12 @@ INSIDE = [
     ("SELECT map(1) AS y FROM t", "WRONG_NUMBER_OF_ARGUMENTS", "map(1)", "map(key, value, …)"),
     ("SELECT named_struct('a') AS y FROM t", "WRONG_NUMBER_OF_ARGUMENTS", "named_struct('a')", None),
     ("SELECT named_struct(1, 2) AS y FROM t", "ARGUMENT_TYPE", "1", None),
-    ("SELECT array_contains(numbers, 'x') AS y FROM t", "ARGUMENT_TYPE", "'x'", "CAST('x' AS INT) works there"),
+    (
+        "SELECT array_contains(numbers, 'x') AS y FROM t",
+        "ARGUMENT_TYPE",
+        "'x'",
+        "CAST('x' AS INT) works there; dialect flink takes this statement: SET dialect = 'flink'",
+    ),
     ("SELECT array_union(numbers, array(d)) AS y FROM t", "ARGUMENT_TYPE", "array(d)", None),
     ("SELECT element_at(counts, 1) AS y FROM t", "ARGUMENT_TYPE", "1", "CAST(1 AS STRING) works there"),
     ("SELECT numbers['x'] AS y FROM t", "ARGUMENT_TYPE", "'x'", "CAST('x' AS INT) works there"),

@@ -40,5 +40,6 @@ carries (`level`), and `binder` makes:
 | `judging` | readers that judge rows by their waterline: windows and what else goes by time |
 | `relation` | a relation of FROM: a plan whose fields are named `alias.column`, and the scope that finds them |
 | `scalars` | bound trees as scalars over the fields of a plan |
+| `arrival_order` | aggregates and OVER of dialect flink that go by the order of arrival |
 | `scope` | the names of one query and their meaning |
 """

@@ -39,6 +39,7 @@
 | `subscription` | live changes of one view |
 | `standing` | a standing query as its reader sees it |
 | `standing_queries` | the standing queries of a pipeline |
+| `directory_check` | the files of a directory, checked by their digests and mended |
 | `verification` | maintained content compared with a batch answer |
 | `asked` | what Spark says of a program that is not run: `penstock check --spark` asks |
 """

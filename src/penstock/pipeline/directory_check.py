@@ -51,7 +51,7 @@ class Damage:
 
 @dataclass(slots=True)
 class DirectoryCheck:
-    """What a check has found: how many files it has read, and those that are damaged.
+    """The result of a check: how many files it has read, and those that are damaged.
 
     `repaired` says what a repair has done.
     """

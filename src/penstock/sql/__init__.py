@@ -48,6 +48,9 @@
 | `failure` | how a parse stops |
 | `diagnose` | what is wrong where it stopped, in words |
 | `complaints` | mistakes at their place in the program |
+| `escapes` | a backslash in texts and patterns, as the dialect has it |
+| `standardforms` | forms of standard SQL that Spark lacks |
+| `unsigned` | casts to whole numbers without a sign |
 | `keywords` | the words of the language |
 | `compiled` | refuses a sqlglot that cannot be extended |
 """

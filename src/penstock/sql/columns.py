@@ -131,7 +131,7 @@ def _column(cursor: Cursor, elements: Elements) -> Column:
 
 
 def _value_of_type(kind: str | None) -> str | None:
-    """What Timeplus puts into a column that a row leaves out; None for a type without such a value here."""
+    """The value that Timeplus puts into a column that a row leaves out; None for a type without such a value here."""
     name = (kind or "").partition("(")[0].partition("<")[0]
     if name in ("array", "map"):
         return f"CAST({name}() AS {kind})"

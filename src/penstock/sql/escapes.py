@@ -1,4 +1,4 @@
-r"""What a backslash is in the texts of a dialect, and in its patterns of LIKE.
+r"""The meaning of a backslash in the texts of a dialect, and in its patterns of LIKE.
 
 | dialect | in a text | in LIKE without ESCAPE |
 | --- | --- | --- |

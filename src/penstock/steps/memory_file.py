@@ -345,7 +345,7 @@ def _places(values: list[Any]) -> Iterator[int]:
 
 
 def _set_state(made: Any, state: Any) -> None:
-    """What a copy of a value does with its state."""
+    """Give a value the state of the one that was written, as a copy of it is given it."""
     if state is None:
         return
     if hasattr(made, "__setstate__"):

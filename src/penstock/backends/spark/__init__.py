@@ -22,6 +22,7 @@
 | written      | rows on the executors as Parquet files of a snapshot, and back             |
 | remembered   | what operators remember, for a snapshot                                    |
 | telling      | values that only Spark can tell, for the process                           |
+| void_columns | rows in Arrow with columns of the type VOID, which PySpark cannot carry     |
 | names        | names of relations and columns in the text of queries                      |
 | shortcuts    | names and local rows with fewer calls to the JVM                           |
 | dialect      | Spark's SQL for the nodes of plans                                         |

@@ -41,7 +41,11 @@ def fetched_arrow(frame: DataFrame) -> pa.Table:
         pa.array(column.to_pylist(), item.type) if _is_void(field.dataType) else column
         for column, item, field in zip(rows.columns, wanted, schema.fields, strict=True)
     ]
-    found = [pa.field(item.name, column.type) for item, column in zip(wanted, columns, strict=True)]
+    may_be_null = [field.nullable or _is_void(field.dataType) for field in schema.fields]
+    found = [
+        pa.field(item.name, column.type, nullable=nullable)
+        for item, column, nullable in zip(wanted, columns, may_be_null, strict=True)
+    ]
     return pa.Table.from_arrays(columns, schema=pa.schema(found))
 
 

@@ -112,7 +112,7 @@ def _sum_of(node: exp.Expression, of: Callable[[exp.Expression], exp.Expression]
 
 
 def _count(node: exp.Expression, less: int = 0) -> exp.Expression:
-    """How many values there are, NULL for none: it divides."""
+    """The number of values, NULL for none: it divides."""
     count = _renamed(node, "count")
     rows = exp.Sub(this=count, expression=exp.Literal.number(less)) if less else count
     return call("nullif", rows, exp.Literal.number(0))

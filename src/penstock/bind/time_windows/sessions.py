@@ -99,7 +99,9 @@ def _arguments(tree: TableFunction, level: Level) -> _Arguments:
         keys += _columns(placed.pop(0))
     gap = named.pop("GAP", None) or named.pop("SIZE", None) or (placed.pop(0) if placed else None)
     longest = placed.pop(0) if placed and isinstance(placed[0], exp.Interval) else None
-    if len(placed) == len(("begin", "end")):  # without brackets both rows are included
+    if len(placed) == len(("begin", "end")) and not any(
+        map(_is_range, placed)
+    ):  # without brackets both rows are included
         placed = [exp.Anonymous(this="SESSION_RANGE", expressions=[*placed, exp.true(), exp.true()])]
     between = placed.pop(0) if placed and _is_range(placed[0]) else None
     if relation is None or gap is None or named or placed:

@@ -12,6 +12,7 @@
 | `sql` | the interactive shell |
 | `test` | runs case files |
 | `verify` | whether every view equals its query, run in batch |
+| `fsck` | the files of a directory, checked and mended |
 | `demo` | the flights of 2013 |
 | `bench` | the benchmarks |
 """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import format_option
+from penstock.cli.options import format_option, option
 from penstock.cli.reporting import FINE, WRONG, note
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("fsck")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False))
-@click.option("--repair", is_flag=True, help="Mend what can be mended; what is replaced is kept in DIRECTORY/damaged.")
+@option("--repair", is_flag=True, help="Mend what can be mended; what is replaced is kept in DIRECTORY/damaged.")
 @format_option("text", "json")
 def command(directory: str, repair: bool, style: str) -> int:  # noqa: FBT001 - click gives it
     """Check every file of the DIRECTORY of `penstock run --dir` against its digest; nobody may work in it.

@@ -45,7 +45,7 @@ def origin_of(connection: Any) -> Origin:
 
 
 def difference(known: Origin, position: int, now: Origin, database: Database) -> str | None:
-    """What is there in the place of what has the position; None if it is the same."""
+    """The thing that is there in the place of what has the position; None if it is the same."""
     if now.system != known.system:
         return str(now)
     if now.timeline == known.timeline:

@@ -44,7 +44,7 @@ def _value(node: exp.Column) -> exp.Expression | None:
 
 
 def _around(node: exp.Expr) -> exp.Expr | None:
-    """What a value stands in, out of its parentheses."""
+    """The node around a value, out of its parentheses."""
     around = node.parent
     while isinstance(around, exp.Paren):
         around = around.parent

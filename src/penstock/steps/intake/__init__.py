@@ -23,5 +23,6 @@
 | `remembering_gate` | dedup that remembers keys: of each key the first row, as long as the key is remembered |
 | `again` | what a step has done to a table, from the log: nothing is judged a second time |
 | `writes` | the rows of standing statements as operations on their table |
+| `earliest` | deletions of one of several equal rows: the one that came first goes |
 | `rowcounts` | how often each row is there |
 """

@@ -17,6 +17,7 @@
 | `group_rows` | the row that ties go by above GROUP BY |
 | `quotients` | quotients and averages of whole numbers, where a dialect has whole ones |
 | `typed` | (views whose words mean what the types say, which are taken as they are) |
+| `arrival` | the order of arrival of dialect flink |
 | `clock` | the current time as the step's clock |
 """
 

@@ -153,7 +153,11 @@ class Arrivals:
             return
         spec = window.args.get("spec")
         by_value = spec is not None and str(spec.args.get("kind")).upper() == "RANGE"
-        if spec is not None and by_value and any(isinstance(spec.args.get(key), exp.Expression) for key in ("start", "end")):
+        if (
+            spec is not None
+            and by_value
+            and any(isinstance(spec.args.get(key), exp.Expression) for key in ("start", "end"))
+        ):
             cannot_say("frames by a length of processing time")
         items: list[exp.Expression] = []
         for item in order:
