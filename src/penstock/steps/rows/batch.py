@@ -129,10 +129,10 @@ class Batch:
                 kept = pa.repeat(lines.scalar(self.table, column), len(self))
                 rows = rows.set_column(at, rows.field(at), kept)
             elif column.optional and column.computed is None and rows.column(at).null_count:
-                inserted = pa.array([self.operation(index) == INSERT for index in range(len(self))])
                 given = self._positions(step) if column.name == POSITION else clock_in(clock, column)
-                filled = pc.if_else(inserted, given, None)
-                rows = rows.set_column(at, rows.field(at), pc.coalesce(rows.column(at), filled))
+                if self.operations is not None:
+                    given = pc.if_else(pc.equal(pa.array(self.operations, pa.string()), INSERT), given, None)
+                rows = rows.set_column(at, rows.field(at), pc.coalesce(rows.column(at), given))
         return self if rows is self.rows else replace(self, rows=rows)
 
     def _positions(self, step: int) -> pa.Array:
