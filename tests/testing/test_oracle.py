@@ -23,7 +23,7 @@ ROWS = [
 ]
 
 
-def answer(spark, text, dialect="penstock", clock=None, functions=(), meanings=frozenset()):
+def answer(spark, text, dialect="penstock", clock=None, functions=(), *, meanings=frozenset()):
     view = View("v", text, parse_query(text, dialect), (), None, dialect=dialect, meanings=meanings)
     catalog = Catalog().with_view(view)
     for function in functions:

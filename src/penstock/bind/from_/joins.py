@@ -11,7 +11,7 @@ from penstock.bind.from_.join_condition import on_condition
 from penstock.bind.from_.join_kind import kind_of
 from penstock.bind.from_.laterals import bind_around, bind_lateral
 from penstock.bind.from_.latest import latest_rows
-from penstock.bind.from_.lookups import as_of_arrival, is_lookup
+from penstock.bind.from_.lookups import as_of_arrival, is_as_of_now, is_lookup
 from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
 from penstock.bind.from_.versions import as_of_each_row, moves_with
@@ -41,6 +41,8 @@ def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
             message, hint = "an ASOF JOIN with what reads the rows before it", "put that into a query of its own"
             raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
         return bind_lateral(left, scope, join, level)
+    if is_as_of_now(join.this, level):
+        return as_of_arrival(left, scope, join, level)
     if moves_with(join.this, scope, level):
         if is_lookup(left, scope, join.this, level):
             return as_of_arrival(left, scope, join, level)

@@ -54,4 +54,5 @@ RULES = Rules(
         }
     ),
     forms=in_standard_forms,
+    wide_division=True,
 )
