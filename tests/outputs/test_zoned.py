@@ -19,8 +19,7 @@ def test_times_are_read_in_the_zone_in_which_they_were_written(tmp_path, spark, 
     program = f"{ZONE} CREATE TABLE t ({COLUMNS}); CREATE VIEW o WITH ({said}, 'form' = 'retract') AS SELECT * FROM t"
     with Pipeline(program, spark=spark) as pipeline:
         pipeline.step({"t": [ROW]})
-    with Pipeline(
-        f"{ZONE} CREATE TABLE t ({COLUMNS}) WITH ({said}); CREATE VIEW v AS SELECT * FROM t", spark=spark
-    ) as p:
-        p.run(once=True)
-        assert p.query("SELECT * FROM v").rows == [ROW]
+    program = f"{ZONE} CREATE TABLE t ({COLUMNS}) WITH ({said}); CREATE VIEW v AS SELECT * FROM t"
+    with Pipeline(program, spark=spark) as pipeline:
+        pipeline.run(once=True)
+        assert pipeline.query("SELECT * FROM v").rows == [ROW]

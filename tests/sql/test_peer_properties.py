@@ -69,7 +69,7 @@ def test_a_table_that_is_written_may_say_how_it_would_be_read():
     written = (
         f"CREATE TABLE o (id INT) WITH ('connector' = 'kafka', 'topic' = 'o', {SERVERS}, 'format' = 'json', {words})"
     )
-    program = f"{written}; CREATE TABLE t (id INT); INSERT INTO o SELECT STREAM id FROM t;"
+    program = f"{written}; CREATE TABLE t (id INT); INSERT INTO o SELECT id FROM t;"
     check_supported(compile_program(program).catalog)
 
 
