@@ -3,7 +3,9 @@
 import pytest
 from tests.steps.tables import declared
 
+from penstock.bind.program.compile import compile_program
 from penstock.errors import SqlError
+from penstock.pipeline.supported import check_supported
 from penstock.sources.api import check_source
 
 KAFKA = "CREATE TABLE t (id INT PRIMARY KEY, n STRING) WITH ('connector' = 'kafka', 'topic' = 'a', {})"
@@ -30,6 +32,7 @@ def table(text):
             "'format' = 'csv', 'csv.field-delimiter' = ';', 'csv.null-literal' = 'N'",
             {"delimiter": ";", "null_text": "N"},
         ),
+        ("'value.format' = 'csv', 'value.csv.field-delimiter' = ';'", {"delimiter": ";"}),
         ("'format' = 'csv', 'csv.disable-quote-character' = 'true'", {"quote": ""}),
         ("'scan.bounded.mode' = 'unbounded', 'scan.watermark.idle-timeout' = '5 s'", {"idle_after": "5 seconds"}),
     ],
@@ -59,6 +62,15 @@ def test_words_that_are_refused_say_what_to_write(given, hint):
     assert found.code == "BAD_PROPERTY"
     assert hint in found.hint
     assert text[found.span.start : found.span.end] in given
+
+
+def test_a_table_that_is_written_may_say_how_it_would_be_read():
+    words = "'json.ignore-parse-errors' = 'true', 'json.fail-on-missing-field' = 'false', 'sink.parallelism' = '2'"
+    written = (
+        f"CREATE TABLE o (id INT) WITH ('connector' = 'kafka', 'topic' = 'o', {SERVERS}, 'format' = 'json', {words})"
+    )
+    program = f"{written}; CREATE TABLE t (id INT); INSERT INTO o SELECT id FROM t;"
+    check_supported(compile_program(program).catalog)
 
 
 def test_words_of_spark_with_a_topic():

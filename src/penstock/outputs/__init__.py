@@ -19,6 +19,7 @@
 | `blackhole` | the connector `blackhole`: changes that go nowhere |
 | `printed` | the connector `print`: lines on stdout |
 | `rendered` | values as CSV and as text |
+| `zoned` | points in time as text, where the zone is not UTC |
 | `textual` | rows as text for people, in columns or a line for each value |
 | `lines` | lines on a stream, or a file for each step in a folder |
 | `forms` | changes as a changelog, as inserts and deletes, or as upserts by a key |

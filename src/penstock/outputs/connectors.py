@@ -133,9 +133,15 @@ def _check_properties(sink: Sink, connector: Any) -> None:
     known = (*COMMON, *connector.PROPERTIES)
     found = wrong_values(sink.relation, known)
     names = [item.name for item in (*(VIEW if isinstance(sink.relation, View) else TABLE), *known)]
+    if not isinstance(sink.relation, View):
+        names += _OF_READING
     found += [_misspelt(sink, name, names) for name in sink.properties if not is_among(name, names)]
     if found:
         raise SqlError(found, sink.source)
+
+
+# What Flink's tables say of their format, whether they are read or written: of rows that are written it says nothing.
+_OF_READING = ("on_error", "on_bad_value", "missing_columns")
 
 
 def _misspelt(sink: Sink, name: str, known: list[str]) -> Diagnostic:

@@ -7,7 +7,7 @@ CREATE TABLE answers (…) WITH ('connector' = 'files', 'path' = 'out');  INSERT
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.analysis.changelog import Retraction, retracting
 from penstock.analysis.final import PROPERTY as EMIT_FINAL
@@ -17,6 +17,7 @@ from penstock.analysis.written import taken_back
 from penstock.bind.emission.standing import bind_standing, shown_by
 from penstock.catalog.model import INTO, Catalog, Column, Table, View
 from penstock.catalog.properties import CONNECTOR, PropertyPlace
+from penstock.catalog.settings import TIME_ZONE, UTC
 from penstock.errors import Span
 from penstock.outputs.installed import only_takes
 from penstock.plan.emission import Content
@@ -42,6 +43,7 @@ class Sink:
     taken_back: Retraction | None = None
     shows_only: bool = False
     source: str | None = None
+    zone: str = "UTC"
 
     @property
     def name(self) -> str:
@@ -76,9 +78,10 @@ class Sink:
 
 def sinks_of(catalog: Catalog) -> tuple[Sink, ...]:
     """The outputs of a program, tables first, in the order in which they are declared."""
+    zone = catalog.settings.get(TIME_ZONE, UTC).strip("'\"")
     tables = [_of_table(table, catalog) for table in catalog.tables.values() if is_sink(table, catalog)]
     views = [_of_view(view, catalog) for view in catalog.views.values() if _is_asked_for(view)]
-    return (*tables, *views)
+    return tuple(replace(sink, zone=zone) for sink in (*tables, *views))
 
 
 def is_sink(table: Table, catalog: Catalog) -> bool:

@@ -23,6 +23,7 @@ from penstock.outputs.forms import Form, formed
 from penstock.outputs.lines import json_line, named
 from penstock.outputs.receiver import Owner, refused, unreachable
 from penstock.outputs.sink import Sink
+from penstock.outputs.zoned import Zoned, as_it_is, zoned_rows
 from penstock.sources.http.address import ASKING, NoRedirect, headers_of, is_for_later, shown_address
 from penstock.sources.properties import Property
 from penstock.sources.secrets import expanded, masked, secret_values
@@ -65,7 +66,7 @@ def open_receiver(sink: Sink, form: Form, owner: Owner) -> Webhook:
     headers = headers_of(sink.properties, sink.what)
     key = places_of(sink, key_of(sink)) if sink.keys or form is Form.UPSERT else None
     secrets = frozenset(secret_values(sink.properties.values()))
-    return Webhook(url, target_of(sink), headers, form, key, owner, secrets)
+    return Webhook(url, target_of(sink), headers, form, key, owner, secrets, zoned_rows(sink))
 
 
 @dataclass
@@ -79,6 +80,7 @@ class Webhook:
     key: tuple[int, ...] | None
     owner: Owner
     secrets: frozenset[str]
+    zoned: Zoned = as_it_is
 
     def taken(self) -> int | None:
         """Nobody is asked."""
@@ -116,11 +118,11 @@ class Webhook:
         return json_line({"output": change.view, "step": change.step, "rows": rows})
 
     def _row(self, change: Change, done: str, row: tuple[Any, ...]) -> dict[str, Any]:
-        values = named(change, row)
+        values = named(change, self.zoned(row))
         if self.form is Form.APPEND:
             return values
         if self.form is Form.UPSERT and done == "delete":
-            values = {change.columns[at]: row[at] for at in self.key or ()}
+            values = {change.columns[at]: values[change.columns[at]] for at in self.key or ()}
         return {"op": done, "row": values}
 
     def close(self) -> None:

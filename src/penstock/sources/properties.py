@@ -108,7 +108,7 @@ def wrong_values(table: Declared, known: Sequence[Property]) -> list[Diagnostic]
 def _wrong(table: Declared, item: Property) -> Diagnostic | None:
     if item.name not in table.properties:
         return _missing(table, item) if item.required else None
-    if item.formats and table.properties.get("format", "json").lower() not in item.formats:
+    if item.formats and _style(table) not in item.formats:
         message = f"{named(table)}: '{item.name}' is for the format {' and '.join(item.formats)}"
         return Diagnostic("BAD_PROPERTY", message, name_place(table, item.name))
     value = table.properties[item.name]
@@ -121,10 +121,14 @@ def _wrong(table: Declared, item: Property) -> Diagnostic | None:
     return Diagnostic("BAD_PROPERTY", message, value_place(table, item.name), hint=item.takes)
 
 
+def _style(table: Declared) -> str:
+    """The name of the format, which Flink calls that of the value."""
+    return (table.properties.get("value.format") or table.properties.get("format", "json")).lower()
+
+
 def _limited(table: Declared, item: Property, value: str) -> Diagnostic | None:
     """The fault of a value that is for other formats than the table's."""
-    style = (table.properties.get("value.format") or table.properties.get("format", "json")).lower()
-    if item.limited is None or value.lower() != item.limited[0] or style in item.limited[1]:
+    if item.limited is None or value.lower() != item.limited[0] or _style(table) in item.limited[1]:
         return None
     message = f"{named(table)}: '{item.name}' = '{value}' is for the format {' and '.join(item.limited[1])}"
     return Diagnostic("BAD_PROPERTY", message, value_place(table, item.name), hint=item.beside)

@@ -23,6 +23,7 @@ from penstock.outputs.files.rendering import rendering_of
 from penstock.outputs.forms import Form
 from penstock.outputs.receiver import Owner
 from penstock.outputs.sink import Sink
+from penstock.outputs.zoned import zoned_rows
 from penstock.sources.files.declared import refuse_store
 from penstock.sources.properties import Property
 
@@ -76,7 +77,7 @@ def open_receiver(sink: Sink, form: Form, owner: Owner) -> Folder:
     steps, size = STEPS.value(sink), BYTES.value(sink)
     found = Folder(
         path,
-        rendering_of(style, form, key, ESCAPE.value(sink)),
+        rendering_of(style, form, key, ESCAPE.value(sink), zoned_rows(sink)),
         owner,
         sink.name,
         roll_steps=int(steps) if steps else None if size else 1,

@@ -25,6 +25,7 @@ from penstock.catalog.reserved import OPERATION, WEIGHT
 from penstock.outputs.files.csv_text import ESCAPE, CsvWriter
 from penstock.outputs.forms import Form, Row, formed_places
 from penstock.outputs.lines import json_line
+from penstock.outputs.zoned import Zoned, as_it_is
 from penstock.steps.change import Change
 
 _SIGNS = {"insert": "+", "upsert": "+", "delete": "-"}
@@ -36,6 +37,7 @@ class Rendering(ABC):
 
     form: Form
     key: tuple[int, ...] | None
+    zoned: Zoned = as_it_is
     suffix = ""
 
     @abstractmethod
@@ -63,7 +65,7 @@ class JsonLines(Rendering):
         return "".join(f"{json_line(line)}\n" for line in found).encode()
 
     def _line(self, change: Change, done: str, row: Row) -> dict[str, Any]:
-        named = dict(zip(change.columns, row, strict=True))
+        named = dict(zip(change.columns, self.zoned(row), strict=True))
         if self.form is Form.APPEND:
             return named
         if self.form is Form.CHANGELOG:
@@ -87,7 +89,7 @@ class CsvLines(Rendering):
         marked = self.form is not Form.APPEND
         lines = [self.writer.record([*([OPERATION] if marked else []), *change.columns])]
         for done, place in self._done(change.rows):
-            lines.append(self.writer.record([*([done] if marked else []), *change.rows[place][1]]))
+            lines.append(self.writer.record([*([done] if marked else []), *self.zoned(change.rows[place][1])]))
         return "".join(lines).encode()
 
     def whole(self, pieces: Iterable[Path]) -> bytes:
@@ -125,6 +127,10 @@ def _parquet(rows: pa.Table) -> bytes:
 _STYLES: dict[str, type[Rendering]] = {"json": JsonLines, "parquet": ParquetRows}
 
 
-def rendering_of(style: str, form: Form, key: tuple[int, ...] | None, escape: str = ESCAPE) -> Rendering:
+def rendering_of(
+    style: str, form: Form, key: tuple[int, ...] | None, escape: str = ESCAPE, zoned: Zoned = as_it_is
+) -> Rendering:
     """The way into a format; `escape` is that of CSV."""
-    return CsvLines(form, key, CsvWriter(escape)) if style == "csv" else _STYLES[style](form, key)
+    if style == "csv":
+        return CsvLines(form, key, zoned, writer=CsvWriter(escape))
+    return _STYLES[style](form, key, zoned)

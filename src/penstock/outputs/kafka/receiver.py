@@ -26,6 +26,7 @@ from penstock.outputs.kafka.declared import TOPIC, is_shared, is_transactional, 
 from penstock.outputs.kafka.writing import Writing, Written
 from penstock.outputs.receiver import Owner, in_use, refused, unreachable
 from penstock.outputs.sink import Sink
+from penstock.outputs.zoned import zoned_rows
 from penstock.sources.kafka.client import Client, client_of, driver, spread
 from penstock.sources.kafka.declared import servers_of
 from penstock.steps.change import Change
@@ -163,7 +164,9 @@ def opened(sink: Sink, form: Form, owner: Owner) -> TopicReceiver:
             _once_ready(lambda: claim.make(replaces=replaces))
             last = last if last is None else _once_ready(lambda: _step(group, topic, owner, where))
         key = places_of(sink, key_of(sink)) if form is Form.UPSERT or sink.keys or sink.key else ()
-        writing = Writing([item.name for item in sink.columns], form, key, debezium=style_of(sink) != "json")
+        writing = Writing(
+            [item.name for item in sink.columns], form, key, debezium=style_of(sink) != "json", zoned=zoned_rows(sink)
+        )
         return TopicReceiver(writing, owner, client, topic, producer, group, claim, last or 0, where, transactional)
     except BaseException:
         group.close()

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.outputs.forms import Form, Row, formed
+from penstock.outputs.zoned import Zoned, as_it_is
 from penstock.steps.change import Change
 from penstock.steps.rows.rejected import json_text
 
@@ -37,6 +38,7 @@ class Writing:
     form: Form
     key: tuple[int, ...]
     debezium: bool = False
+    zoned: Zoned = as_it_is
 
     def messages(self, change: Change) -> Iterator[Written]:
         """The messages of one step."""
@@ -77,10 +79,11 @@ class Writing:
     def _key(self, row: Row) -> str:
         """The key as JSON; of rows without one the whole row, so that what takes it back stands behind it."""
         places = self.key or range(len(self.columns))
-        return json_text({self.columns[at]: row[at] for at in places})
+        values = self.zoned(row)
+        return json_text({self.columns[at]: values[at] for at in places})
 
     def _row(self, row: Row) -> str:
         return json_text(self._named(row))
 
     def _named(self, row: Row) -> dict[str, object]:
-        return dict(zip(self.columns, row, strict=True))
+        return dict(zip(self.columns, self.zoned(row), strict=True))
