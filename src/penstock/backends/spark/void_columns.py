@@ -36,7 +36,7 @@ def fetched_arrow(frame: DataFrame) -> pa.Table:
     places = [f"c{at}" for at in range(len(schema.fields))]  # names may occur twice
     chosen = [_as_text(place, field.dataType) for place, field in zip(places, schema.fields, strict=True)]
     rows = frame.toDF(*places).selectExpr(*chosen).toArrow().combine_chunks()
-    wanted = arrow_schema(schema.toNullable())
+    wanted = arrow_schema(schema)
     columns = [
         pa.array(column.to_pylist(), item.type) if _is_void(field.dataType) else column
         for column, item, field in zip(rows.columns, wanted, schema.fields, strict=True)
@@ -60,7 +60,18 @@ def arrow_schema(schema: StructType) -> pa.Schema:
             message = f"the column {field.name}: a map whose keys are all NULL, {kind.upper()}"
             hint = "give the map a type: CAST(map() AS MAP<STRING, INT>)"
             raise UnsupportedError(Diagnostic("UNSUPPORTED_TYPE", message, hint=hint))
-    return to_arrow_schema(schema.toNullable() if has_void(schema) else schema, **zone)
+    return to_arrow_schema(_void_may_be_null(schema), **zone)
+
+
+def _void_may_be_null(schema: StructType) -> StructType:
+    """The schema with NULL allowed wherever VOID is: Arrow has no VOID that is NOT NULL."""
+    from pyspark.sql.types import StructField, StructType  # noqa: PLC0415 - as above
+
+    fields = [
+        StructField(field.name, field.dataType.toNullable(), nullable=True) if _is_void(field.dataType) else field
+        for field in schema.fields
+    ]
+    return StructType(fields)
 
 
 def _is_void(kind: Any) -> bool:
