@@ -65,13 +65,11 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 
 def _void_may_be_null(schema: StructType) -> StructType:
     """The schema with NULL allowed wherever VOID is: Arrow has no VOID that is NOT NULL."""
-    from pyspark.sql.types import StructField, StructType  # noqa: PLC0415 - as above
+    from pyspark.sql.types import StructType  # noqa: PLC0415 - as above
 
-    fields = [
-        StructField(field.name, field.dataType.toNullable(), nullable=True) if _is_void(field.dataType) else field
-        for field in schema.fields
-    ]
-    return StructType(fields)
+    open_fields = schema.toNullable().fields
+    pairs = zip(schema.fields, open_fields, strict=True)
+    return StructType([nullable if _is_void(field.dataType) else field for field, nullable in pairs])
 
 
 def _is_void(kind: Any) -> bool:
