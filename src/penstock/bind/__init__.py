@@ -41,5 +41,6 @@ carries (`level`), and `binder` makes:
 | `relation` | a relation of FROM: a plan whose fields are named `alias.column`, and the scope that finds them |
 | `scalars` | bound trees as scalars over the fields of a plan |
 | `arrival_order` | aggregates and OVER of dialect flink that go by the order of arrival |
+| `event_time` | whether a column is one with LATENESS, through projections, filters, joins and views |
 | `scope` | the names of one query and their meaning |
 """

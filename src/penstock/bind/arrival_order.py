@@ -17,7 +17,7 @@ from typing import cast
 
 from sqlglot import exp
 
-from penstock.bind.from_.event_time import is_arrival_time
+from penstock.bind.event_time import is_arrival_time
 from penstock.bind.level import Level
 from penstock.bind.scope import Scope
 from penstock.catalog.model import Catalog, Table, View

@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from penstock.bind.expressions.calls import bind_call
 from penstock.bind.expressions.dates import bound_date
+from penstock.bind.expressions.statistics import bound_statistic
 from penstock.bind.expressions.structs import bind_struct
 from penstock.bind.level import Level
-from penstock.bind.peers.statistics import bound_statistic
 from penstock.bind.scope import with_fields
 from penstock.bind.subqueries.subquery import bind_subquery
 from penstock.bind.time_windows.in_group_by import OF_SPARK

@@ -6,7 +6,6 @@
 | `asof` | ASOF JOIN: each left row with the one right row that matches and lies closest |
 | `constant_rows` | table functions of constants: `range(…)` and the like |
 | `derived` | derived tables and CTEs, which see nothing of the query around them |
-| `event_time` | whether a column is one with LATENESS, through projections, filters, joins and views |
 | `generator_columns` | the names and types of the columns that a generator gives |
 | `generators` | generators: LATERAL VIEW, UNNEST, `explode` in FROM and in the SELECT list, and lateral subqueries |
 | `histories` | the history of a relation: every version of its rows |

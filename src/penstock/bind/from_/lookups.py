@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.arrival_order import FLINK
-from penstock.bind.from_.event_time import is_arrival_time
+from penstock.bind.event_time import is_arrival_time
 from penstock.bind.from_.histories import history_of
 from penstock.bind.from_.join_condition import on_condition
 from penstock.bind.from_.join_kind import kind_of
@@ -47,7 +46,7 @@ def is_as_of_now(tree: exp.Expression, level: Level) -> bool:
         return False
     time = bare(tree.args["version"].expression)
     written = call_name(time) == _NOW
-    return written or (is_clock(time) and level.context.rules.name == FLINK and _has_no_versions(tree, level))
+    return written or (is_clock(time) and level.context.rules.name == "flink" and _has_no_versions(tree, level))
 
 
 def _has_no_versions(tree: exp.Expression, level: Level) -> bool:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
+from penstock.bind.event_time import is_event_time
 from penstock.bind.from_.asof import chosen_by
-from penstock.bind.from_.event_time import is_event_time
 from penstock.bind.from_.histories import History, history_of
 from penstock.bind.from_.join_kind import kind_of
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns

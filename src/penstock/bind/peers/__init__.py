@@ -4,7 +4,6 @@
 | --- | --- |
 | `meanings` | a bound expression: which of these rules a dialect has, and the types of its parts |
 | `integers` | `/`, CEIL, FLOOR and SIGN, whose answers have the type of what they are given |
-| `statistics` | AVG, STDDEV and VARIANCE, which have the type of their argument |
 | `times` | DATE and INTERVAL, numbers cast to times and back |
 | `numbers` | numbers as texts and halves in Timeplus |
 | `casts` | casts that cut digits off, and of texts to BOOLEAN |

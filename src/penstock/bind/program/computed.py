@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.binder import context_of
-from penstock.bind.from_.event_time import counted_from
+from penstock.bind.event_time import counted_from
 from penstock.bind.level import Level
 from penstock.bind.program.purity import refuse_impure
 from penstock.bind.scope import Scope, relation_in_scope
