@@ -11,7 +11,7 @@ from pyiceberg.types import LongType, StringType
 from tests.sources.lakes import Followed, lake_source
 from tests.sources.test_iceberg import Lake
 
-from penstock.errors import DataError
+from penstock.errors import DataError, SqlError
 
 
 def rows(*ids, **columns):
@@ -194,3 +194,16 @@ def test_a_column_of_iceberg_that_is_widened(tmp_path):
     assert found.content() == [(1, "a"), (1 << 40, "b")]
     lake.table.delete("s = 'a'")
     assert found.content() == [(1 << 40, "b")]
+
+
+@pytest.mark.parametrize("name", ["a b", "[x]", "x?y", "100%"])
+def test_a_path_of_delta_is_read_as_it_is_named(tmp_path, name):
+    write_deltalake(str(tmp_path / "plain"), rows(1, s=["x"]))
+    (tmp_path / "plain").rename(tmp_path / name)
+    assert Going(lake_source("delta", path=str(tmp_path / name))).content() == [(1, "x")]
+
+
+@pytest.mark.parametrize("name", ["q%20r", "back\\\\slash", "new\\nline"])
+def test_a_path_that_deltalake_would_read_otherwise_is_refused(tmp_path, name):
+    with pytest.raises(SqlError, match="deltalake reads another folder"):
+        lake_source("delta", path=f"{tmp_path}/{name}")
