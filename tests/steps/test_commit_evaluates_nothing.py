@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,7 +30,7 @@ STATEMENTS = (
 
 
 @pytest.fixture
-def no_evaluation(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def no_evaluation(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every way to evaluate something raises while a commit goes on; gives the names of the calls that were made."""
     within: list[bool] = []
     calls: list[str] = []
@@ -58,11 +57,11 @@ def no_evaluation(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         def guarded(*arguments: Any, _plain: Any = plain, _name: str = name, **named: Any) -> Any:
             calls.append(_name)
             if within:
-                raise AssertionError(f"{_name} is called behind the manifest")
+                pytest.fail(f"{_name} is called behind the manifest")
             return _plain(*arguments, **named)
 
         monkeypatch.setattr(owner, name, guarded)
-    yield calls
+    return calls
 
 
 @pytest.mark.usefixtures("spark")
