@@ -233,6 +233,7 @@ _PARTS: Mapping[tuple[str, ...], Callable[[ClauseWords], _Part]] = MappingProxyT
         ("AFTER", "SESSION", "CLOSE"): _session_close,
         ("AFTER", "KEY", "EXPIRE"): _session_close,
         ("PERIODIC",): _tick,
+        ("ON", "WINDOW", "CLOSE"): _window_close,
         ("ON", "UPDATE"): _batch,
         ("PER", "EVENT"): _row,
         ("WITH", "DELAY"): _delay,

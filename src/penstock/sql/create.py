@@ -431,7 +431,8 @@ def drop(cursor: Cursor, text: str, span: Span) -> Drop | DropPosition:
     if_exists = cursor.accept("IF", "EXISTS")
     what = "table" if kind == "STREAM" else str(kind).lower()
     name, name_span = cursor.qualified_name(f"a {what}")
-    if cursor.peek() in {"CASCADE", "RESTRICT"}:
-        refuse(cursor, f"DROP … {cursor.peek()} statements", "drop the views that read it first")
+    cascade = cursor.accept("CASCADE")
+    if not cascade:
+        cursor.accept("RESTRICT")  # as without it: what others read stays
     cursor.end()
-    return Drop(text=text, span=span, what=what, name=name, name_span=name_span, if_exists=if_exists)
+    return Drop(text=text, span=span, what=what, name=name, name_span=name_span, if_exists=if_exists, cascade=cascade)

@@ -116,12 +116,16 @@ class CreateType(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class Drop(Statement):
-    """DROP TABLE, STREAM, VIEW, FUNCTION or TYPE; `what` is 'table', 'view', 'function' or 'type'."""
+    """DROP TABLE, STREAM, VIEW, FUNCTION or TYPE; `what` is 'table', 'view', 'function' or 'type'.
+
+    With `cascade` the views that read it go too.
+    """
 
     what: str
     name: str
     name_span: Span
     if_exists: bool = False
+    cascade: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

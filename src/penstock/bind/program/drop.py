@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from penstock.bind.diagnose import is_another_case, unknown_relation
 from penstock.bind.program.existing import refuse_dependants
+from penstock.bind.program.views import dependants
 from penstock.catalog.model import SYSTEM_TABLES, Catalog
 from penstock.errors import did_you_mean
 from penstock.sql.complaints import wrong
@@ -48,8 +49,21 @@ def drop(catalog: Catalog, statement: Drop) -> Catalog:
         if statement.if_exists:
             return catalog
         raise unknown_relation(statement.name, catalog.relation_names(), statement.name_span)
+    if statement.cascade:
+        catalog = _without_readers(catalog, statement.name)
     refuse_dependants(catalog, statement.name, statement.name_span, "drop")
     return catalog.without(statement.name)
+
+
+def _without_readers(catalog: Catalog, name: str) -> Catalog:
+    """The catalogue without the views that read a relation, directly or through others: the last ones go first."""
+    while readers := [item for item in dependants(catalog, name) if item.lower() in catalog.views]:
+        last, seen = readers[-1], {name.lower()}
+        while further := [item for item in dependants(catalog, last) if item.lower() not in seen]:
+            seen.add(last.lower())
+            last = further[-1]
+        catalog = catalog.without(last)
+    return catalog
 
 
 def _drop_type(catalog: Catalog, statement: Drop) -> Catalog:
