@@ -87,6 +87,22 @@ def test_nothing_is_changed(running, text, capsys):
     assert pipeline.steps == 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT java_method('java.lang.System', 'getenv', 'PATH');",
+        "EXPLAIN SELECT 1 + length(reflect('java.lang.System', 'exit', 0)) FROM a;",
+        "WITH x AS (SELECT TRY_REFLECT('java.lang.System', 'exit', 0) AS y) SELECT * FROM x;",
+    ],
+)
+def test_code_of_the_process_is_not_called(running, text):
+    pipeline, directory = running
+    error = refused(directory, text)
+    assert error.code == "READ_ONLY"
+    assert "runs code of the process" in error.render()
+    assert pipeline.steps == 1
+
+
 def test_mistakes_are_said_with_their_place(running):
     _, directory = running
     assert "   1 | SELECT nope FROM a\n     |        ^^^^" in refused(directory, "SELECT nope FROM a;").render()

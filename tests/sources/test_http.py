@@ -187,3 +187,13 @@ def test_an_address_needs_a_host_and_a_port(listen):
     with pytest.raises(penstock.SqlError) as caught:
         check_source(declared(f"CREATE TABLE t (a INT) WITH ('connector' = 'http', 'listen' = '{listen}')"))
     assert caught.value.diagnostics[0].code == "BAD_PROPERTY"
+
+
+@pytest.mark.parametrize("written", ["${env:PENSTOCK_TEST_TOKEN}", "", "  "])
+def test_an_empty_token_is_none(monkeypatch, written):
+    monkeypatch.setenv("PENSTOCK_TEST_TOKEN", "")
+    program = f"CREATE TABLE e (id INT) WITH ('connector' = 'http', 'listen' = '127.0.0.1:0', 'token' = '{written}')"
+    with penstock.Pipeline(program, engine="native") as pipeline:
+        with pytest.raises(penstock.DataError) as caught:
+            pipeline.run(once=True)
+        assert caught.value.code == "EMPTY_TOKEN"

@@ -7,10 +7,14 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
+
 from penstock.cli.interpreter import Interpreter, Results
 from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
+from penstock.sql.text import span_of
+from penstock.sql.trees import call_name
 from penstock.steps.failures import translated
 
 if TYPE_CHECKING:
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 # So many rows come to the driver of a process that has other work to do.
 MOST_ROWS = 100_000
 _READING = (sql.Query, sql.Explain, sql.Show, sql.Describe)
+_RUNS_CODE = frozenset({"reflect", "java_method", "try_reflect"})
 
 
 def answer(pipeline: Pipeline, question: Mapping[str, Any], send: Send) -> None:
@@ -84,6 +89,18 @@ def refuse_changes(statements: tuple[sql.Statement, ...]) -> None:
             message = f"{word.upper()} is refused: whoever attaches to a running pipeline can read, and change nothing"
             hint = "SELECT, SHOW, DESCRIBE and EXPLAIN are answered; rows come in through the program's sources"
             raise SqlError(Diagnostic("READ_ONLY", message, place, hint=hint))
+        _refuse_code(statement)
+
+
+def _refuse_code(statement: sql.Statement) -> None:
+    """Raise SqlError for a query that calls code by its name: it runs with the rights of the pipeline's process."""
+    tree = getattr(statement, "tree", None) or getattr(statement, "query", None)
+    for node in () if tree is None else tree.find_all(exp.Func):
+        name = call_name(node)
+        if name in _RUNS_CODE:
+            message = f"{name} is refused: it runs code of the process in which the pipeline works"
+            hint = "whoever attaches may ask for what tables and views have"
+            raise SqlError(Diagnostic("READ_ONLY", message, span_of(node), hint=hint))
 
 
 def relations(catalog: Catalog) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.catalog.model import Table
+from penstock.catalog.properties import value_place
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.formats.choice import csv_shape
 from penstock.sources.http.declared import FORMAT, LISTEN, MOST_BYTES, QUEUE_BYTES, TOKEN, address
@@ -121,12 +122,22 @@ class HttpSource:
         )
 
 
+def _token(table: Table) -> str:
+    """The token that a push has to bring; DataError for one that is declared and empty, which anybody would have."""
+    token = expanded(TOKEN.value(table), f"table {table.name}: '{TOKEN.name}'").strip()
+    if TOKEN.name in table.properties and not token:
+        message = f"table {table.name}: '{TOKEN.name}' is empty, so anybody could push rows"
+        hint = "give it a value, of an environment variable perhaps; without the property no token is asked for"
+        raise DataError(Diagnostic("EMPTY_TOKEN", message, value_place(table, TOKEN.name), hint=hint))
+    return token
+
+
 def opened(table: Table, rows: MessageRows, patience: float) -> HttpSource:
     """The source of a table, which listens."""
     host, port = address(LISTEN.value(table))
     queue = Waiting(int(QUEUE_BYTES.value(table)))
     style = FORMAT.value(table)
     records = csv_shape(table).cutting if style == "csv" else None
-    token = expanded(TOKEN.value(table), f"table {table.name}: '{TOKEN.name}'")
+    token = _token(table)
     route = Route(queue, style, records, token, int(MOST_BYTES.value(table)), patience)
     return HttpSource(table, rows, host, listen(host, port, table.name, route), queue)
