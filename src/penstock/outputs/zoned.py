@@ -18,7 +18,7 @@ def as_it_is(row: Row) -> Row:
 
 
 def zoned_rows(sink: Sink) -> Zoned:
-    """What makes the points in time of a sink's rows say that they are UTC's, wherever they stand in a value."""
+    """A function that marks the points in time of a row as those of UTC, wherever they stand in a value."""
     if sink.zone.upper() in ("UTC", "ETC/UTC"):
         return as_it_is
     changes = [part_changer(column.type, "timestamp", _of_utc) if column.type else None for column in sink.columns]
