@@ -1,10 +1,12 @@
-"""Values that can be held, and that cannot: here MAPs, in which no key stands twice."""
+"""Values that can be held, and that cannot: MAPs in which a key stands twice, and text that is not UTF-8."""
 
 import math
 from datetime import date
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.backends.sound import is_sound
 
@@ -45,3 +47,29 @@ def test_maps_with_a_key_that_is_there_twice(value, kind):
     assert not is_sound(pa.chunked_array([array]))
     assert not is_sound(pa.chunked_array([array.slice(1)]))
     assert is_sound(pa.chunked_array([array.slice(2)]))
+
+
+@given(
+    st.lists(st.binary(max_size=20).map(lambda letters: bytes(letter & 0x7F for letter in letters)) | st.binary(max_size=4)),
+    st.integers(0, 3),
+)
+def test_text_is_utf_8(texts, first):
+    letters, ends = b"".join(texts), [0]
+    for text in texts:
+        ends.append(ends[-1] + len(text))
+    buffers = pa.py_buffer(b"".join(end.to_bytes(4, "little") for end in ends)), pa.py_buffer(letters)
+    array = pa.StringArray.from_buffers(len(texts), *buffers).slice(min(first, len(texts)))
+    assert is_sound(pa.chunked_array([array])) == all(map(_is_utf_8, texts[first:]))
+
+
+def test_a_text_that_ends_before_it_begins_is_none():
+    ends = pa.py_buffer(b"".join(end.to_bytes(4, "little") for end in (0, 3, 1)))
+    assert not is_sound(pa.chunked_array([pa.StringArray.from_buffers(2, ends, pa.py_buffer(b"abc"))]))
+
+
+def _is_utf_8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
