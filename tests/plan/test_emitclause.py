@@ -107,7 +107,7 @@ REFUSED = [
     ("EMIT ; SELECT 1", "EMIT_CLAUSE", ";", "found ;"),
     ("EMIT AFTER", "EMIT_CLAUSE", "R", "WATERMARK, WINDOW CLOSE, DELAY, SESSION CLOSE, KEY EXPIRE; the clause ends"),
     ("EMIT AFTER WINDOW OPEN", "EMIT_CLAUSE", "OPEN", "AFTER WINDOW is followed by CLOSE; found OPEN"),
-    ("EMIT ON CHANGE", "EMIT_CLAUSE", "CHANGE", "ON is followed by UPDATE"),
+    ("EMIT ON CHANGE", "EMIT_CLAUSE", "CHANGE", "ON is followed by WINDOW CLOSE, UPDATE"),
     ("EMIT PERIODIC 1s WITH BATCH 2s", "EMIT_CLAUSE", "BATCH", "directly behind ON UPDATE"),
     ("EMIT TIMEOUT 1s REPEAT", "EMIT_CLAUSE", "REPEAT", "directly behind PERIODIC"),
     ("EMIT AND TIMEOUT 1s", "EMIT_CLAUSE", "AND", "between two parts"),
