@@ -8,6 +8,7 @@ TRIM … FROM, FLOOR … TO, INTERVAL, lambdas, OVER, FILTER) has its own node.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -54,6 +55,17 @@ def _typed_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> e
     return literal
 
 
+def _decimal_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> exp.Cast:
+    """DECIMAL '1.25' has the digits that are written, as 1.25 has; a bare DECIMAL has none behind the point."""
+    digits = _DIGITS.fullmatch(str(value.name))
+    if digits is None or kind.expressions:
+        return exp.Cast(this=value, to=kind)
+    whole, fraction = (len(part or "") for part in digits.groups())
+    sizes = [exp.DataTypeParam(this=exp.Literal.number(size)) for size in (max(whole + fraction, 1), fraction)]
+    return exp.Cast(this=value, to=exp.DataType(this=exp.DType.DECIMAL, expressions=sizes))
+
+
+_DIGITS = re.compile(r"\s*[+-]?0*(\d*)(?:\.(\d*))?\s*", re.ASCII)
 _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
 
 
@@ -100,7 +112,7 @@ class SparkParser(
             exp.DType.TIME,
         ),
         _typed_literal,
-    )
+    ) | {exp.DType.DECIMAL: _decimal_literal}
     OPERATION_MODIFIERS: ClassVar[set[str]] = {marks.STREAM_TEXT}
     QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
         kind: parser

@@ -65,10 +65,10 @@ def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Vis
     groups = unread(level, [aggregate for _, aggregate in aggregates] + over)
     names: list[str] = []
     trees = [item.tree.copy() for item in groups]
-    for value_name, condition in _values(fields[0], over):
+    empty = "pivot_counts" in level.context.rules.meanings
+    for value_name, condition in _values(fields[0], over, exp.EQ if empty else exp.NullSafeEQ):
         for alias, aggregate in aggregates:
             names.append(value_name if len(aggregates) == 1 else f"{value_name}_{alias or name_of(aggregate)}")
-            empty = "pivot_counts" in level.context.rules.meanings
             if empty:
                 level.context.meanings.add("pivot_counts")
             trees.append(level.bind(_pivoted_value(aggregate, condition, empty=empty)))
@@ -100,19 +100,21 @@ def _filtered(node: exp.Expression, where: exp.Where) -> exp.Expression | None:
     return exp.Filter(this=node.copy(), expression=where.copy()) if found else None
 
 
-def _values(field: exp.In, columns: list[exp.Expression]) -> Iterator[tuple[str, exp.Expression]]:
-    """Name and condition of each pivoted value, or of each combination of values."""
+def _values(
+    field: exp.In, columns: list[exp.Expression], equal: type[exp.Binary]
+) -> Iterator[tuple[str, exp.Expression]]:
+    """Name and condition of each pivoted value, or of each combination of values, which `equal` compares."""
     for item in field.expressions:
         named = isinstance(item, exp.PivotAlias | exp.Alias)
         values = parts_of(item.this if named else item)
         if len(values) != len(columns):
             message = f"PIVOT is over {len(columns)} columns, and here are {len(values)} values"
             raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=item)
-        equal = [
-            exp.NullSafeEQ(this=column.copy(), expression=value.copy())
+        conditions = [
+            equal(this=column.copy(), expression=value.copy())
             for column, value in zip(columns, values, strict=True)
         ]
-        yield str(item.alias) if named else _named(values), conjunction(equal) or exp.Boolean(this=True)
+        yield str(item.alias) if named else _named(values), conjunction(conditions) or exp.Boolean(this=True)
 
 
 def _named(values: list[exp.Expression]) -> str:

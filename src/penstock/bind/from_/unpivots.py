@@ -26,7 +26,10 @@ def unpivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Vi
     listed = pivot.args["fields"][0]
     values = parts_of(pivot.expressions[0])
     names = [listed.this.name, *(item.name for item in values)]
-    rows = [_row(item, len(values), pivot) for item in listed.expressions]
+    capital = "capital_labels" in level.context.rules.meanings
+    if capital:
+        level.context.meanings.add("capital_labels")
+    rows = [_row(item, len(values), pivot, capital=capital) for item in listed.expressions]
     kept = unread(level, [column for _, columns in rows for column in columns])
     bound = [[level.bind(column.copy()) for column in columns] for _, columns in rows]
     structs = [_struct(name, columns) for (name, _), columns in zip(rows, bound, strict=True)]
@@ -78,11 +81,16 @@ def parts_of(tree: exp.Expression) -> list[exp.Expression]:
     return list(tree.expressions) if isinstance(tree, exp.Tuple) else [tree]
 
 
-def _row(item: exp.Expression, width: int, pivot: exp.Pivot) -> tuple[str, list[exp.Expression]]:
-    """The name and the columns of one row that each input row becomes."""
+def _row(
+    item: exp.Expression, width: int, pivot: exp.Pivot, *, capital: bool
+) -> tuple[str, list[exp.Expression]]:
+    """The name and the columns of one row that each input row becomes; names without quotes are in `capital` letters."""
     named = isinstance(item, exp.PivotAlias | exp.Alias)
     columns = parts_of(item.this if named else item)
     if len(columns) != width:
         message = f"UNPIVOT names {width} value columns, and lists {len(columns)} together"
         raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=pivot)
-    return str(item.alias) if named else "_".join(column.name for column in columns), columns
+    if named:
+        return str(item.alias), columns
+    names = (column.name.upper() if capital and not column.this.quoted else column.name for column in columns)
+    return "_".join(names), columns

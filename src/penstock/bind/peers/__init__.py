@@ -6,5 +6,6 @@
 | `integers` | `/`, CEIL, FLOOR and SIGN, whose answers have the type of what they are given |
 | `times` | DATE and INTERVAL, numbers cast to times and back |
 | `numbers` | numbers as texts and halves in Timeplus |
+| `rows` | comparisons of rows that have a NULL |
 | `casts` | casts that cut digits off, and of texts to BOOLEAN |
 """

@@ -12,6 +12,7 @@ from penstock.types.common import as_decimal
 from penstock.types.infer import infer
 
 Kind = Callable[[exp.Expression], Type | None]
+_MANY_DIGITS = exp.DataType(this=exp.DType.USERDEFINED, kind="decimal(38,18)")
 _WORDS = ("true", "false")
 
 
@@ -21,12 +22,21 @@ def cut_decimal(node: exp.Cast, kind: Kind) -> exp.Expression | None:
     if wanted is None or given is None or not is_decimal(wanted):
         return None
     scale = (as_decimal(wanted) or (0, 0))[1]
+    if given == "string" and not node.meta.get("exact"):
+        return _cut_text(node, scale)
     if given not in FRACTIONAL and not (is_decimal(given) and (as_decimal(given) or (0, 0))[1] > scale):
         return None
     if isinstance(node.this.unnest(), exp.Case) and node.this.unnest().meta.get("cut"):
         return None
     cut = cut_towards_zero(node.this, scale)
     return type(node)(this=cut, to=node.args["to"].copy())
+
+
+def _cut_text(node: exp.Cast, scale: int) -> exp.Expression:
+    """A text as a number with many digits, which are cut off afterwards."""
+    whole = type(node)(this=node.this.copy(), to=_MANY_DIGITS.copy())
+    whole.meta["exact"] = True
+    return type(node)(this=cut_towards_zero(whole, scale), to=node.args["to"].copy())
 
 
 def cut_towards_zero(value: exp.Expression, scale: int) -> exp.Case:

@@ -14,6 +14,7 @@ from penstock.bind.marks import OUTER, is_mark
 from penstock.bind.peers.casts import boolean_of_text, cut_decimal, text_of_boolean
 from penstock.bind.peers.integers import divided, rounded, signed
 from penstock.bind.peers.numbers import even_half, text_of_number
+from penstock.bind.peers.rows import compared_rows, missing_row, row_in_list
 from penstock.bind.peers.times import moved_date, number_as_time, time_as_number
 from penstock.catalog.types import Type
 from penstock.sql.rules import Rules
@@ -33,6 +34,9 @@ _RULES: tuple[tuple[str, tuple[type[exp.Expression], ...], Callable[[Any, Kind],
     ("bare_numbers", (exp.Cast,), text_of_number),
     ("even_halves", (exp.Anonymous,), even_half),
     ("capital_booleans", (exp.Cast,), text_of_boolean),
+    ("open_rows", (exp.EQ, exp.NEQ), compared_rows),
+    ("open_rows", (exp.In,), row_in_list),
+    ("missing_rows", (exp.Is,), missing_row),
 )
 
 

@@ -25,7 +25,7 @@ from penstock.bind.subqueries.lookups import (
     on_keys,
     told_apart_alike,
 )
-from penstock.bind.subqueries.membership import MAYBE, SURE, denials_named, in_value
+from penstock.bind.subqueries.membership import MAYBE, OPEN, SURE, denials_named, in_value
 from penstock.bind.subqueries.over_domain import over_its_domain
 from penstock.bind.subqueries.quantified import quantified_value
 from penstock.bind.windows.top_k import filter_ranks
@@ -44,7 +44,7 @@ def filtered(plan: Plan, parts: list[exp.Expression], level: Level) -> Plan:
             rest.append(part)
         else:
             plan = joined
-    plan, rest = attached(plan, rest, level)
+    plan, rest = attached(plan, rest, level, filtering=True)
     return filter_ranks(plan, rest)
 
 
@@ -117,8 +117,13 @@ def with_domain(inner: Plan, leaf: Scan, plan: Plan, outers: list[exp.Expression
     return swapped(inner)
 
 
-def attached(plan: Plan, trees: list[exp.Expression], level: Level) -> tuple[Plan, list[exp.Expression]]:
-    """The plan joined with every subquery in the trees, and the trees over the joined columns."""
+def attached(
+    plan: Plan, trees: list[exp.Expression], level: Level, *, filtering: bool = False
+) -> tuple[Plan, list[exp.Expression]]:
+    """The plan joined with every subquery in the trees, and the trees over the joined columns.
+
+    Of conditions that are `filtering`, it does not matter whether one that does not hold is FALSE or NULL.
+    """
     done: dict[str, exp.Expression] = {}
     trees = [denials_named(tree, level) for tree in trees]
     while True:
@@ -129,7 +134,7 @@ def attached(plan: Plan, trees: list[exp.Expression], level: Level) -> tuple[Pla
             return plan, trees
         text = spark_sql(mark)
         if text not in done:
-            plan, done[text] = _value(plan, mark, level)
+            plan, done[text] = _value(plan, mark, level, filtering=filtering)
         trees = [replace_nodes(tree, lambda node: _found(node, done)) for tree in trees]
 
 
@@ -146,7 +151,7 @@ def _found(node: exp.Expression, done: dict[str, exp.Expression]) -> exp.Express
     return done.get(spark_sql(node)) if is_subquery(node) else None
 
 
-def _value(plan: Plan, mark: exp.Expression, level: Level) -> tuple[Plan, exp.Expression]:
+def _value(plan: Plan, mark: exp.Expression, level: Level, *, filtering: bool) -> tuple[Plan, exp.Expression]:
     found, needles, outers = subquery_of(mark, level)
     if _needs_domain(found, plan, outers):
         position = level.subqueries.index(found)
@@ -159,10 +164,18 @@ def _value(plan: Plan, mark: exp.Expression, level: Level) -> tuple[Plan, exp.Ex
         return _exists_value(plan, right, keys, prefix)
     if found.kind == IN:
         pairs = list(zip(needles, map(column_tree, names), strict=True))
-        return in_value(plan, Answers(right, keys, prefix), pairs, MAYBE if is_mark(mark, DENIED) else SURE)
+        return in_value(plan, Answers(right, keys, prefix), pairs, _asked(mark, level, filtering=filtering))
     if found.kind == QUANTIFIED:
         return quantified_value(plan, Answers(right, keys, prefix), (found, needles, names))
     return _scalar_value(plan, right, keys, (found, names[0]), prefix)
+
+
+def _asked(mark: exp.Expression, level: Level, *, filtering: bool) -> str:
+    """The answers of IN that are told apart: all three as a value in the dialects of standard SQL, two in Spark's."""
+    if not filtering and "open_membership" in level.context.rules.meanings:
+        level.context.meanings.add("open_membership")
+        return OPEN
+    return MAYBE if is_mark(mark, DENIED) else SURE
 
 
 def _needs_domain(found: Subquery, plan: Plan, outers: list[exp.Expression]) -> bool:

@@ -14,13 +14,14 @@ RULES = Rules(
     "calcite",
     backslash="character",
     nulls="greatest",
-    types=MappingProxyType({"unsigned": "int unsigned"}),
+    types=MappingProxyType({"unsigned": "int unsigned", "float": "double"}),
     functions=MappingProxyType(
         {"CARDINALITY": "size", "COLLECT": "collect_list", "ROW": "struct", "WEEK": "weekofyear"}
     ),
     rewrites=MappingProxyType(
         {
             "TRUNC": cut_off,
+            "LISTAGG": standard.listagg,
             "TRUNCATE": cut_off,
             "SUBSTRING": standard.substring,
             "INITCAP": standard.initcap,
@@ -42,6 +43,11 @@ RULES = Rules(
     meanings=frozenset(
         {
             "whole_quotients",
+            "open_rows",
+            "missing_rows",
+            "capital_labels",
+            "open_membership",
+            "weeks_from_sunday",
             "argument_types",
             "whole_groups_alone",
             "dates_stay_dates",

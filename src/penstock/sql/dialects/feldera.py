@@ -36,6 +36,9 @@ RULES = Rules(
     meanings=frozenset(
         {
             "whole_quotients",
+            "open_rows",
+            "open_membership",
+            "weeks_from_sunday",
             "argument_types",
             "dates_stay_dates",
             "milliseconds",

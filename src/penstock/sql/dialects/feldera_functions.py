@@ -26,6 +26,7 @@ from penstock.sql.trees import data_type
 
 _PAIR = len(("x", "y"))
 _COMMA = exp.Literal.string(",")
+_ELEMENT = exp.Identifier(this="item", quoted=False)
 # What stands behind % in a format, and what Spark writes for it.
 _SIGNS: Mapping[str, str] = {
     "Y": "yyyy", "y": "yy", "m": "MM", "b": "MMM", "h": "MMM", "B": "MMMM", "d": "dd", "a": "EEE", "A": "EEEE",
@@ -127,6 +128,38 @@ def _is_inf(tree: exp.Anonymous) -> exp.Expression:
     return exp.Paren(this=exp.EQ(this=call("abs", *tree.expressions), expression=infinity))
 
 
+def _position(tree: exp.Anonymous) -> exp.Expression:
+    """ARRAY_POSITION(a, x), of the first NULL for NULL, 0 where there is none."""
+    if len(tree.expressions) != _PAIR:
+        return tree
+    array, value = tree.expressions
+    same = exp.NullSafeEQ(this=_ELEMENT.copy(), expression=exp.Paren(this=value))
+    return call("array_position", call("transform", array, _each(same)), exp.Boolean(this=True))
+
+
+def _removed(tree: exp.Anonymous) -> exp.Expression:
+    """ARRAY_REMOVE(a, x) takes out the elements that are x, for NULL those that are NULL."""
+    if len(tree.expressions) != _PAIR:
+        return tree
+    array, value = tree.expressions
+    same = exp.NullSafeEQ(this=_ELEMENT.copy(), expression=exp.Paren(this=value))
+    return call("filter", array, _each(exp.Not(this=exp.Paren(this=same))))
+
+
+def _overlapping(tree: exp.Anonymous) -> exp.Expression:
+    """ARRAYS_OVERLAP(a, b): NULL is an element as others are."""
+    if len(tree.expressions) != _PAIR:
+        return tree
+    common = call("size", call("array_intersect", *(copied(item) for item in tree.expressions)))
+    some = exp.GT(this=common, expression=exp.Literal.number(0))
+    there = [exp.Not(this=exp.Is(this=exp.Paren(this=item), expression=exp.Null())) for item in tree.expressions]
+    return exp.Case(ifs=[exp.If(this=exp.And(this=there[0], expression=there[1]), true=some)])
+
+
+def _each(body: exp.Expression) -> exp.Lambda:
+    return exp.Lambda(this=body, expressions=[_ELEMENT.copy()])
+
+
 def _time_trunc(tree: exp.Anonymous) -> exp.Expression:
     """TIME_TRUNC(t, HOUR)."""
     unit = bare_unit(tree.expressions[1]) if len(tree.expressions) == _PAIR else None
@@ -143,6 +176,11 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "MAP_KEYS": standard.in_order("map_keys"),
     "MAP_VALUES": standard.map_values,
     **{f"ARRAY_{name}": standard.in_order(f"array_{name.lower()}") for name in ("UNION", "EXCEPT", "INTERSECT")},
+    "LISTAGG": standard.listagg,
+    "ARRAY_CONTAINS": standard.contains,
+    "ARRAY_POSITION": _position,
+    "ARRAY_REMOVE": _removed,
+    "ARRAYS_OVERLAP": _overlapping,
     "TIMESTAMP_TRUNC": truncate,
     "DATE_TRUNC": truncate,
     "DATETIME_TRUNC": truncate,

@@ -36,6 +36,8 @@ RULES = Rules(
     meanings=frozenset(
         {
             "whole_quotients",
+            "open_rows",
+            "open_membership",
             "argument_types",
             "wide_averages",
             "dates_stay_dates",

@@ -161,12 +161,6 @@ def _json_string(tree: exp.Anonymous) -> exp.Expression:
     return _json_text(tree.expressions[0]) if len(tree.expressions) == 1 else tree
 
 
-def _listagg(tree: exp.Anonymous) -> exp.Expression:
-    """LISTAGG(x): a comma between values."""
-    between = [exp.Literal.string(",")] if len(tree.expressions) == 1 else []
-    return call("listagg", *tree.expressions, *between)
-
-
 def _ignoring_nulls(tree: exp.Anonymous) -> exp.Expression:
     """FIRST_VALUE(x), LAST_VALUE(x): of the rows that have a value."""
     told = isinstance(tree.parent, exp.IgnoreNulls | exp.RespectNulls) or len(tree.expressions) != 1
@@ -266,8 +260,8 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "TRUNCATE": _truncate,
     "GREATEST": with_nulls("greatest"),
     "LEAST": with_nulls("least"),
-    "LISTAGG": _listagg,
-    "STRING_AGG": _listagg,
+    "LISTAGG": standard.listagg,
+    "STRING_AGG": standard.listagg,
     "FIRST_VALUE": _ignoring_nulls,
     "LAST_VALUE": _ignoring_nulls,
     "CONVERT_TZ": _convert_tz,

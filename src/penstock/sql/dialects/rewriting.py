@@ -25,11 +25,11 @@ def sparks(name: str, *arguments: exp.Expression) -> exp.Anonymous:
 
 
 def truncate(tree: exp.Anonymous) -> exp.Expression:
-    """TIMESTAMP_TRUNC(t, UNIT) is date_trunc('UNIT', t); what is already in Spark's order stays."""
+    """TIMESTAMP_TRUNC(t, UNIT) is FLOOR(t TO UNIT); what is already in Spark's order stays."""
     if len(tree.expressions) != 2 or not isinstance(tree.expressions[1], exp.Column):  # noqa: PLR2004
         return tree
     time, unit = tree.expressions
-    return call("date_trunc", exp.Literal.string(unit.name.upper()), time)
+    return exp.Floor(this=time, to=exp.Var(this=unit.name.upper()))
 
 
 def bare_unit(tree: exp.Expression | None) -> str | None:

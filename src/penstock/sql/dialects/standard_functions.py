@@ -109,6 +109,12 @@ def contains(tree: exp.Anonymous) -> exp.Expression:
     return call("exists", array, same)
 
 
+def listagg(tree: exp.Anonymous) -> exp.Expression:
+    """LISTAGG(x): a comma between values."""
+    between = [exp.Literal.string(",")] if len(tree.expressions) == 1 else []
+    return call("listagg", *tree.expressions, *between)
+
+
 def sorted_array(tree: exp.Anonymous) -> exp.Expression:
     """ARRAY_SORT(a[, ascending]): NULL is the smallest."""
     if len(tree.expressions) > _PAIR:
