@@ -50,7 +50,9 @@ def test_maps_with_a_key_that_is_there_twice(value, kind):
 
 
 @given(
-    st.lists(st.binary(max_size=20).map(lambda letters: bytes(letter & 0x7F for letter in letters)) | st.binary(max_size=4)),
+    st.lists(
+        st.binary(max_size=20).map(lambda letters: bytes(letter & 0x7F for letter in letters)) | st.binary(max_size=4)
+    ),
     st.integers(0, 3),
 )
 def test_text_is_utf_8(texts, first):

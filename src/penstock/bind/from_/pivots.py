@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -101,7 +101,7 @@ def _filtered(node: exp.Expression, where: exp.Where) -> exp.Expression | None:
 
 
 def _values(
-    field: exp.In, columns: list[exp.Expression], equal: type[exp.Binary]
+    field: exp.In, columns: list[exp.Expression], equal: Callable[..., exp.Expression]
 ) -> Iterator[tuple[str, exp.Expression]]:
     """Name and condition of each pivoted value, or of each combination of values, which `equal` compares."""
     for item in field.expressions:
@@ -110,9 +110,8 @@ def _values(
         if len(values) != len(columns):
             message = f"PIVOT is over {len(columns)} columns, and here are {len(values)} values"
             raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=item)
-        conditions = [
-            equal(this=column.copy(), expression=value.copy())
-            for column, value in zip(columns, values, strict=True)
+        conditions: list[exp.Expression] = [
+            equal(this=column.copy(), expression=value.copy()) for column, value in zip(columns, values, strict=True)
         ]
         yield str(item.alias) if named else _named(values), conjunction(conditions) or exp.Boolean(this=True)
 

@@ -81,9 +81,7 @@ def parts_of(tree: exp.Expression) -> list[exp.Expression]:
     return list(tree.expressions) if isinstance(tree, exp.Tuple) else [tree]
 
 
-def _row(
-    item: exp.Expression, width: int, pivot: exp.Pivot, *, capital: bool
-) -> tuple[str, list[exp.Expression]]:
+def _row(item: exp.Expression, width: int, pivot: exp.Pivot, *, capital: bool) -> tuple[str, list[exp.Expression]]:
     """The name and the columns of one row that each input row becomes; names without quotes are in `capital` letters."""
     named = isinstance(item, exp.PivotAlias | exp.Alias)
     columns = parts_of(item.this if named else item)

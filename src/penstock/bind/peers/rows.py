@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 
 from penstock.catalog.types import Type, struct_fields
-from penstock.sql.trees import call_name, conjunction, grouped
+from penstock.sql.trees import bare, call_name, conjunction, grouped
 
 Kind = Callable[[exp.Expression], Type | None]
 Pair = tuple[exp.Expression, exp.Expression]
@@ -38,13 +38,13 @@ def row_in_list(node: exp.In, kind: Kind) -> exp.Expression | None:
 
 def missing_row(node: exp.Is, kind: Kind) -> exp.Expression | None:
     """ROW(NULL, NULL) IS NULL is TRUE: that of a row that is made here asks for each of its fields."""
-    if not isinstance(node.expression, exp.Null) or call_name(node.this.unnest()) != _MADE:
+    if not isinstance(node.expression, exp.Null) or call_name(bare(node.this)) != _MADE:
         return None
     return exp.Paren(this=conjunction(_missing(node.this)) or exp.Boolean(this=True))
 
 
 def _missing(value: exp.Expression) -> list[exp.Expression]:
-    inner = value.unnest()
+    inner = bare(value)
     if call_name(inner) == _MADE:
         return [part for item in inner.expressions[1::2] for part in _missing(item)]
     return [exp.Is(this=grouped(inner.copy()), expression=exp.Null())]
@@ -66,7 +66,7 @@ def _conditions(one: exp.Expression, other: exp.Expression, kind: Kind) -> Itera
 
 def _fields(value: exp.Expression, kind: Kind) -> list[exp.Expression] | None:
     """The fields of a row: those that it is made of, or is read for by name."""
-    inner = value.unnest()
+    inner = bare(value)
     if isinstance(inner, exp.Tuple):
         return list(inner.expressions)
     if call_name(inner) == _MADE:
