@@ -40,7 +40,7 @@ def _is_valid(column: pa.ChunkedArray) -> bool:
 
 
 def _is_ascii(texts: pa.StringArray) -> bool:
-    """True if the texts are known to be ASCII, and so UTF-8; eight bytes are read at once, where a decoder reads each."""
+    """True if the texts are ASCII, and so UTF-8: eight bytes are read at once, where a decoder reads each."""
     import numpy as np  # noqa: PLC0415 - 100 ms that `check` need not wait
 
     _, offsets, data = texts.buffers()

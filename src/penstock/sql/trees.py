@@ -88,6 +88,11 @@ def is_aggregate_call(tree: exp.Expression) -> bool:
     return name is not None and is_aggregate(name)
 
 
+def function_calls(tree: exp.Expression) -> Iterator[exp.Expression]:
+    """All calls of functions, at any depth."""
+    yield from tree.find_all(exp.Func)
+
+
 def aggregate_calls(tree: exp.Expression) -> Iterator[exp.Expression]:
     """The outermost aggregate calls that are no window functions; those inside a window call's arguments count."""
     if isinstance(tree, exp.Window):

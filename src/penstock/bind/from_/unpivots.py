@@ -82,7 +82,7 @@ def parts_of(tree: exp.Expression) -> list[exp.Expression]:
 
 
 def _row(item: exp.Expression, width: int, pivot: exp.Pivot, *, capital: bool) -> tuple[str, list[exp.Expression]]:
-    """The name and the columns of one row that each input row becomes; names without quotes are in `capital` letters."""
+    """Name and columns of one row that each input row becomes; a name without quotes may be in `capital` letters."""
     named = isinstance(item, exp.PivotAlias | exp.Alias)
     columns = parts_of(item.this if named else item)
     if len(columns) != width:

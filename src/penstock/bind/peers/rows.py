@@ -36,7 +36,7 @@ def row_in_list(node: exp.In, kind: Kind) -> exp.Expression | None:
     return exp.Paren(this=whole)
 
 
-def missing_row(node: exp.Is, kind: Kind) -> exp.Expression | None:
+def missing_row(node: exp.Is, _kind: Kind) -> exp.Expression | None:
     """ROW(NULL, NULL) IS NULL is TRUE: that of a row that is made here asks for each of its fields."""
     if not isinstance(node.expression, exp.Null) or call_name(bare(node.this)) != _MADE:
         return None

@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
-
 from penstock.cli.interpreter import Interpreter, Results
 from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
 from penstock.sql.text import span_of
-from penstock.sql.trees import call_name
+from penstock.sql.trees import call_name, function_calls
 from penstock.steps.failures import translated
 
 if TYPE_CHECKING:
@@ -95,7 +93,7 @@ def refuse_changes(statements: tuple[sql.Statement, ...]) -> None:
 def _refuse_code(statement: sql.Statement) -> None:
     """Raise SqlError for a query that calls code by its name: it runs with the rights of the pipeline's process."""
     tree = getattr(statement, "tree", None) or getattr(statement, "query", None)
-    for node in () if tree is None else tree.find_all(exp.Func):
+    for node in () if tree is None else function_calls(tree):
         name = call_name(node)
         if name in _RUNS_CODE:
             message = f"{name} is refused: it runs code of the process in which the pipeline works"
