@@ -90,7 +90,7 @@ def is_aggregate_call(tree: exp.Expression) -> bool:
 
 def function_calls(tree: exp.Expression) -> Iterator[exp.Expression]:
     """All calls of functions, at any depth."""
-    yield from tree.find_all(exp.Func)
+    return (node for node in nodes(tree) if isinstance(node, exp.Func))
 
 
 def aggregate_calls(tree: exp.Expression) -> Iterator[exp.Expression]:
