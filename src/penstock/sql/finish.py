@@ -54,6 +54,9 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _limit_instead(node)
             case exp.WindowSpec():
                 _settle_frame(node)
+            case exp.In(expressions=[exp.Values() as values]):
+                node.set("query", exp.Subquery(this=values))
+                node.set("expressions", [])
             case exp.Values() if rules.spreads_rows:
                 _spread_rows(node, source)
             case exp.Div() if rules.wide_division:

@@ -18,12 +18,12 @@ from penstock.bind.level import EXISTS, IN, QUANTIFIED, SCALAR, Level, Subquery
 from penstock.bind.marks import OUTER, SUBQUERY, is_mark, marked
 from penstock.bind.subqueries.over_domain import subquery_over_domain
 from penstock.sql.complaints import wrong
-from penstock.sql.trees import aggregate_calls, bare, is_generator, replace_nodes
+from penstock.sql.trees import aggregate_calls, bare, call_name, is_generator, replace_nodes
 
 
 def bind_subquery(node: exp.Expression, level: Level) -> exp.Expression:
     """Bind a subquery and leave its mark: `__subquery(number, left sides of IN …, enclosing values …)`."""
-    kind, query, lefts = _parts(node)
+    kind, query, lefts = _parts(node, level)
     if kind == EXISTS and _always_a_row(query):
         return exp.Boolean(this=True)
     needles = [level.bind(item) for item in lefts]
@@ -35,20 +35,26 @@ def bind_subquery(node: exp.Expression, level: Level) -> exp.Expression:
     return marked(SUBQUERY, [position, *needles, *(item.copy() for item in subquery.outers)])
 
 
-def _parts(node: exp.Expression) -> tuple[str, exp.Expression, list[exp.Expression]]:
+def _parts(node: exp.Expression, level: Level) -> tuple[str, exp.Expression, list[exp.Expression]]:
     if isinstance(node, exp.Exists):
         return EXISTS, node.this, []
     if isinstance(node, exp.In):
-        return IN, node.args["query"], _compared(node.this)
+        return IN, node.args["query"], _compared(node.this, level)
     if isinstance(node.args.get("expression"), exp.Any | exp.All):
         query = node.expression.this
-        return QUANTIFIED, query if isinstance(query, exp.Subquery) else exp.Subquery(this=query), _compared(node.this)
+        return (
+            QUANTIFIED,
+            query if isinstance(query, exp.Subquery) else exp.Subquery(this=query),
+            _compared(node.this, level),
+        )
     return SCALAR, node, []
 
 
-def _compared(left: exp.Expression) -> list[exp.Expression]:
+def _compared(left: exp.Expression, level: Level) -> list[exp.Expression]:
+    """The values that are compared: those of `(a, b)`, and in standard SQL those of `ROW(a, b)`."""
     inner = bare(left)
-    return list(inner.expressions) if isinstance(inner, exp.Tuple) else [inner]
+    is_row = call_name(inner) == "struct" and "open_rows" in level.context.rules.meanings
+    return list(inner.expressions) if isinstance(inner, exp.Tuple) or is_row else [inner]
 
 
 def _check_width(subquery: Subquery, node: exp.Expression) -> None:

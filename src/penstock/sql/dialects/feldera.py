@@ -18,6 +18,10 @@ RULES = Rules(
             "int2": "smallint",
             "int4": "int",
             "int8": "bigint",
+            "float4": "float",
+            "float32": "float",
+            "float8": "double",
+            "float64": "double",
             "uuid": "string",
             "unsigned": "int unsigned",
         }

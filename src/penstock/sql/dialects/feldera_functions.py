@@ -130,7 +130,7 @@ def _is_inf(tree: exp.Anonymous) -> exp.Expression:
 
 def _position(tree: exp.Anonymous) -> exp.Expression:
     """ARRAY_POSITION(a, x), of the first NULL for NULL, 0 where there is none."""
-    if len(tree.expressions) != _PAIR:
+    if len(tree.expressions) != _PAIR or isinstance(tree.expressions[0], exp.Null):
         return tree
     array, value = tree.expressions
     same = exp.NullSafeEQ(this=_ELEMENT.copy(), expression=exp.Paren(this=value))
@@ -139,7 +139,7 @@ def _position(tree: exp.Anonymous) -> exp.Expression:
 
 def _removed(tree: exp.Anonymous) -> exp.Expression:
     """ARRAY_REMOVE(a, x) takes out the elements that are x, for NULL those that are NULL."""
-    if len(tree.expressions) != _PAIR:
+    if len(tree.expressions) != _PAIR or isinstance(tree.expressions[0], exp.Null):
         return tree
     array, value = tree.expressions
     same = exp.NullSafeEQ(this=_ELEMENT.copy(), expression=exp.Paren(this=value))
@@ -148,7 +148,7 @@ def _removed(tree: exp.Anonymous) -> exp.Expression:
 
 def _overlapping(tree: exp.Anonymous) -> exp.Expression:
     """ARRAYS_OVERLAP(a, b): NULL is an element as others are."""
-    if len(tree.expressions) != _PAIR:
+    if len(tree.expressions) != _PAIR or isinstance(tree.expressions[0], exp.Null):
         return tree
     common = call("size", call("array_intersect", *(copied(item) for item in tree.expressions)))
     some = exp.GT(this=common, expression=exp.Literal.number(0))
