@@ -12,6 +12,7 @@ import click
 from penstock.cli.reporting import USAGE, end_as_interrupted, exit_codes
 from penstock.cli.starting import collect_seldom
 from penstock.errors import did_you_mean
+from penstock.sql.nesting import room_for_nesting
 
 _COMMANDS = (
     "run",
@@ -67,7 +68,7 @@ class Commands(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name or "penstock", complete_var, standalone_mode=False, **extra)
         collect_seldom()
-        with exit_codes():
+        with exit_codes(), room_for_nesting():
             end_as_interrupted()
             try:
                 result = super().main(args, prog_name or "penstock", complete_var, standalone_mode=False, **extra)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -41,6 +41,7 @@ from penstock.pipeline.supervisor import Status, Supervisor, run_failed
 from penstock.pipeline.supported import check_followed
 from penstock.pipeline.verification import Verification, compare
 from penstock.sources.api import Output
+from penstock.sql.nesting import room_for_nesting
 from penstock.steps.change import Change
 from penstock.steps.directory import check_possible
 from penstock.steps.events import Event, RunStarted, StepDone
@@ -105,6 +106,8 @@ class Pipeline:
         on_event: Callable[[Event], None] | None = None,
         rebuild: bool = False,
     ) -> None:
+        self._rooms = ExitStack()
+        self._rooms.enter_context(room_for_nesting())
         self.source: str = read_program(program)
         self._lock = threading.RLock()
         self._standing = StandingQueries(self._lock)
@@ -665,7 +668,7 @@ class Pipeline:
         finally:
             for endpoint in self._endpoints:
                 endpoint.close()
-            with self._lock:
+            with self._lock, self._rooms:
                 try:
                     self._keep_state()
                 finally:

@@ -93,6 +93,8 @@ def translated(error: BaseException, catalog: Catalog, at: At = None) -> BaseExc
     interrupt = interrupt_behind(error)
     if interrupt is not None:
         return interrupt
+    if isinstance(error, RecursionError):
+        return _nested_too_deeply(catalog, at)
     found = report_of(error)
     if found is None:
         return error
@@ -116,6 +118,14 @@ def failure_code(library: Library) -> str:
             return "SPARK_FAILED"
         case _:
             assert_never(library)
+
+
+def _nested_too_deeply(catalog: Catalog, at: At) -> PenstockError:
+    """The error for an expression, or views over views, beyond the room on the call stack."""
+    origin = origin_of(None, catalog, at) if at is not None else NOWHERE
+    message = f"{Blamed.of(origin, catalog).prefix}this is nested too deeply"
+    hint = "name the parts with WITH … AS (…), or as views"
+    return _sourced(SqlError(Diagnostic("NESTED_TOO_DEEPLY", message, origin.span, hint=hint)), origin)
 
 
 def _failed(error: Reported, catalog: Catalog, at: At) -> PenstockError:

@@ -21,6 +21,8 @@ def coerced(site: Site, place: int, target: Type) -> Proven:
 
 def as_type(site: Site, form: Form, value: Proven, target: Type) -> Proven:
     """A value of the expression in another type; what cannot be read raises an error of the whole expression."""
+    if value.type == target:  # before the text of the whole expression is written for nothing
+        return value
     text = constant_text(form)
     if text is not None and target in ("date", "timestamp", "timestamp_ntz"):
         found = read(text, target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Never
 
 from penstock.backends.native.proof import Proven, not_proven
@@ -24,11 +24,14 @@ class Site:
     forms: tuple[Form, ...] = ()
     proofs: tuple[Proven | None, ...] = ()
     said: str = ""
+    _written: list[str] = field(default_factory=list, init=False, compare=False, repr=False)
 
     @property
     def fragment(self) -> str:
-        """The text of the expression, or what Spark says of it in an error."""
-        return self.said or text_of(self.form)
+        """The text of the expression, or what Spark says of it in an error; written once, however many parts ask."""
+        if not self._written:
+            self._written.append(self.said or text_of(self.form))
+        return self._written[0]
 
     @property
     def values(self) -> tuple[Proven, ...]:
