@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.properties import PropertyPlace
 from penstock.catalog.reserved import COMPUTED, ENDED, ORDER, VERSIONS, WATERLINE, keeps_waterlines
-from penstock.catalog.settings import DEFAULT_DIALECT, DIALECT, without_meaning
+from penstock.catalog.settings import DEFAULT_DIALECT, DEFAULT_MAX_NESTING, DIALECT, MAX_NESTING, without_meaning
 from penstock.catalog.types import Type, is_temporal
 from penstock.errors import Diagnostic, Span
 
@@ -447,6 +447,11 @@ class Catalog:
     def dialect(self) -> str:
         """The dialect in which the next statement is read."""
         return self.settings.get(DIALECT, DEFAULT_DIALECT)
+
+    @property
+    def nesting(self) -> int:
+        """How deep operations may be nested in the next statement."""
+        return int(self.settings.get(MAX_NESTING, DEFAULT_MAX_NESTING))
 
     def read_as(self, view: View) -> Catalog:
         """The catalog in the dialect in which a view is written, to read its query again."""

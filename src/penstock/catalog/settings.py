@@ -26,11 +26,12 @@ AUTO, NATIVE, ON_SPARK = "auto", "native", "spark"
 ENGINES = (AUTO, NATIVE, ON_SPARK)
 DEFAULT_ENGINE = AUTO
 MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT = "memory_limit", "40 %"
+MAX_NESTING, DEFAULT_MAX_NESTING = "max_nesting", "250"
 ANSWER_FROM_VIEWS, PROFILE = "answer_from_views", "profile"
 STATE_SECONDS, DEFAULT_STATE_SECONDS = "state_seconds", "10"
 LOG_RETENTION, WHOLE_LOG, LOG_FOR_RECOVERY = "log_retention", "all", "recovery"
 # Settings on which no answer and no state depends, with what they are unless they are set: a deploy may change them.
-CHANGEABLE = {STATE_SECONDS: DEFAULT_STATE_SECONDS, LOG_RETENTION: WHOLE_LOG}
+CHANGEABLE = {MAX_NESTING: DEFAULT_MAX_NESTING, STATE_SECONDS: DEFAULT_STATE_SECONDS, LOG_RETENTION: WHOLE_LOG}
 RUNTIME_MODE, STREAMING, BATCH = "execution.runtime-mode", "streaming", "batch"
 UNBOUNDED_STATE = "unbounded_state"
 REJECT, WARN, ALLOW = "reject", "warn", "allow"
@@ -44,6 +45,7 @@ _CHOICES = {
 }
 _NEARLY = 0.85
 _SECONDS = re.compile(r"\d{1,9}(\.\d{1,6})?")
+_NESTING = re.compile(r"[1-9]\d{0,4}")
 _NEARLY_MEANT = 0.95  # the names of one family are much alike
 # Spark reads these when it starts, whatever comes behind.
 _AT_START = ("spark.app.", "spark.driver.", "spark.executor.", "spark.jars", "spark.submit.")
@@ -68,6 +70,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         ANSWER_FROM_VIEWS, "whether queries are answered from a MATERIALIZED view that has the answer: 'on', 'off'"
     ),
+    Setting(MAX_NESTING, "how many operations may stand within one another in a statement"),
     Setting("error_history", "how many rows error_view keeps"),
     Setting(STATE_SECONDS, "after how many seconds of steps the state is written to the directory; '0': each step"),
     Setting(LOG_RETENTION, "which steps of the log a directory keeps: 'all', or what 'recovery' and histories need"),
@@ -133,6 +136,9 @@ def check_setting(name: str, value: str, span: Span | None = None) -> None:
         raise SqlError(Diagnostic("BAD_SETTING", message, span, near))
     if name == MEMORY_LIMIT and bytes_allowed(value) is None:
         message = f"{MEMORY_LIMIT} cannot be {value[:60]!r}: expected {MEMORY_SIZES}"
+        raise SqlError(Diagnostic("BAD_SETTING", message, span))
+    if name == MAX_NESTING and not _NESTING.fullmatch(value.strip()):
+        message = f"{MAX_NESTING} cannot be {value[:60]!r}: expected a number from 1 to 99999"
         raise SqlError(Diagnostic("BAD_SETTING", message, span))
     if name == STATE_SECONDS and not _SECONDS.fullmatch(value.strip()):
         message = f"{STATE_SECONDS} cannot be {value[:60]!r}: expected a number of seconds, such as '10'"

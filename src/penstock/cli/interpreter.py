@@ -114,7 +114,7 @@ class Interpreter:
     def run_text(self, text: str) -> None:
         """Run each statement of a text; the first that is refused ends it."""
         try:
-            statements = parse(text, self.pipeline.dialect, self.pipeline.catalog.types)
+            statements = parse(text, self.pipeline.dialect, self.pipeline.catalog.types, self.pipeline.catalog.nesting)
         except PenstockError as error:
             raise naming_dialects(error, text, self.pipeline.catalog) from None
         for statement in statements:

@@ -389,7 +389,7 @@ def _declared(before: Catalog, program: Program, statements: Iterable[str]) -> C
         if text in own:
             catalog = declare(catalog, own[text], program.source)
         else:
-            for item in parse(text, catalog.dialect, catalog.types):
+            for item in parse(text, catalog.dialect, catalog.types, catalog.nesting):
                 catalog = declare(catalog, item, text)
     return catalog
 

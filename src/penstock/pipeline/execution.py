@@ -59,6 +59,7 @@ from penstock.sources.api import Held, Noting, TableSource, open_source
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
 from penstock.sql.points import START_AT, Point, PointKind, begun_at, is_begun, point_of, without_past
+from penstock.sql.statements import Statement
 from penstock.sql.text import relations_named, span_of, spark_sql
 from penstock.steps.change import Change, merged
 from penstock.steps.events import ColumnsAdded
@@ -152,6 +153,10 @@ class Execution:
         """The dialect in which the next statement is read."""
         return self.catalog.dialect
 
+    def parsed(self, text: str) -> tuple[Statement, ...]:
+        """The statements of a text, in the dialect and by the settings of now."""
+        return parse(text, self.dialect, self.catalog.types, self.catalog.nesting)
+
     def opened_sources(self) -> list[TableSource]:
         """The sources of all tables that have a connector; each goes on where it was."""
         zone = zone_of(self.catalog)
@@ -205,7 +210,7 @@ class Execution:
     def run(self, text: str) -> Changes:
         """Run the statements of a text, one after the other."""
         changes: Changes = {}
-        for statement in parse(text, self.dialect, self.catalog.types):
+        for statement in self.parsed(text):
             if isinstance(statement, sql.CreateView):
                 # What a view of that name has shown before is not the new view's.
                 changes = {name: change for name, change in changes.items() if name.lower() != statement.name.lower()}
@@ -385,7 +390,7 @@ class Execution:
         if text is None:
             return self._step(batches, self.clock())
 
-        statements = parse(text, self.dialect, self.catalog.types)
+        statements = self.parsed(text)
         if not batches and len(statements) == 1 and isinstance(statements[0], sql.Advance):
             return self._advance(statements[0])
         self.begin()
@@ -484,7 +489,7 @@ class Execution:
             if new:
                 listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in new)
                 text = f"ALTER TABLE {quoted(table.name)} ADD COLUMNS ({listed});"
-                for statement in parse(text, self.dialect, self.catalog.types):
+                for statement in self.parsed(text):
                     self.declare(statement, text)
                 added.append(ColumnsAdded(table.name, new))
         return added
@@ -645,7 +650,7 @@ class Execution:
 
     def query(self, text: str, as_of: int | None = None) -> Answer:
         """The answer of the one query in the text, over the contents after step `as_of` if it says no AS OF itself."""
-        return self.answer(one_query(text, self.dialect, self.catalog.types).tree, text, as_of)
+        return self.answer(one_query(text, self.dialect, self.catalog.types, self.catalog.nesting).tree, text, as_of)
 
     def answer(self, tree: Any, text: str, as_of: int | None = None) -> Answer:
         """The answer of a parsed query."""

@@ -9,9 +9,9 @@ from penstock.sql import statements
 from penstock.sql.parse import parse
 
 
-def one_query(text: str, dialect: str, types: Mapping[str, str]) -> statements.Query:
+def one_query(text: str, dialect: str, types: Mapping[str, str], nesting: int) -> statements.Query:
     """The one query in a text. SqlError if it is anything else."""
-    found = parse(text, dialect, types)
+    found = parse(text, dialect, types, nesting)
     if len(found) == 1 and isinstance(found[0], statements.Query):
         return found[0]
     raise not_a_query(found)

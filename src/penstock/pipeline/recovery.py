@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import DataError, Diagnostic
-from penstock.sql.parse import parse
 from penstock.steps.checked_files import facts_of, write_facts
 from penstock.steps.manifest import PROGRAM, SESSION, Declaration
 from penstock.steps.recorded import RecordedStep, check_format, declared_since, program_since, recorded_step
@@ -203,7 +202,7 @@ class Recovery:
             if at is not None:
                 self._execution.clock = lambda at=at: at  # type: ignore[misc]
             if item.by == SESSION:
-                for statement in parse(item.text, self._execution.dialect, self._execution.catalog.types):
+                for statement in self._execution.parsed(item.text):
                     self._execution.declare(statement, item.text)
             else:
                 self._stand(self._execution, item)

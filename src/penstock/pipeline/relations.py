@@ -58,7 +58,7 @@ class RelationHome:
         """The columns of a query, which is bound and not asked."""
         taking_in = taking_in_view("(query)", self.pipeline.catalog)
         return bind_named(
-            one_query(sql, self.dialect, self.pipeline.catalog.types).tree,
+            one_query(sql, self.dialect, self.pipeline.catalog.types, self.pipeline.catalog.nesting).tree,
             self.pipeline.catalog,
             sql,
             taking_in=taking_in,
@@ -67,7 +67,7 @@ class RelationHome:
     def check_standing(self, sql: str) -> None:
         """Raise SqlError or UnsupportedError for a query that cannot stand."""
         bind_standing(
-            one_query(sql, self.dialect, self.pipeline.catalog.types).tree,
+            one_query(sql, self.dialect, self.pipeline.catalog.types, self.pipeline.catalog.nesting).tree,
             self.pipeline.catalog,
             sql,
             "query",
@@ -85,7 +85,7 @@ class RelationHome:
     def explain_query(self, sql: str, options: Sequence[str] = ()) -> str:
         """An account of how the query would be maintained."""
         return explained_query(
-            self.pipeline, one_query(sql, self.dialect, self.pipeline.catalog.types).tree, options, sql
+            self.pipeline, one_query(sql, self.dialect, self.pipeline.catalog.types, self.pipeline.catalog.nesting).tree, options, sql
         )
 
     def execute(self, sql: str, *, clock: datetime | str | None = None) -> Mapping[str, Any]:
@@ -105,7 +105,7 @@ def relation_of(pipeline: Pipeline, name: str) -> Relation:
 
 def relation_of_text(pipeline: Pipeline, text: str) -> Relation:
     """A query in SQL as a relation. SqlError or UnsupportedError for the query."""
-    whole = one_query(text, pipeline.dialect, pipeline.catalog.types).text
+    whole = one_query(text, pipeline.dialect, pipeline.catalog.types, pipeline.catalog.nesting).text
     relation = Relation(RelationHome(pipeline), Block(f"(\n{whole}\n)"))
     RelationHome(pipeline).columns_of(whole)
     return relation

@@ -14,7 +14,6 @@ from penstock.pipeline.one_query import not_a_query
 from penstock.pipeline.session_queries import SessionQueries
 from penstock.pipeline.standing import StandingQuery, emission_of
 from penstock.sql import statements
-from penstock.sql.parse import parse
 from penstock.steps.change import Change
 from penstock.steps.manifest import Declaration
 
@@ -62,7 +61,7 @@ class StandingQueries:
         return query
 
     def _begun(self, execution: Execution, text: str, name: str | None, at: int | None) -> StandingQuery:
-        found = parse(text, execution.dialect, execution.catalog.types)
+        found = execution.parsed(text)
         if len(found) == 1 and isinstance(found[0], statements.Insert) and not found[0].is_constant:
             return self._statement(execution, found[0], text, name)
         if len(found) != 1 or not isinstance(found[0], statements.Query):
@@ -83,7 +82,7 @@ class StandingQueries:
         if item.text.startswith(_GONE):
             execution.fall(self._restored.pop(name.lower())[1])
             return
-        (statement,) = parse(item.text, execution.dialect, execution.catalog.types)
+        (statement,) = execution.parsed(item.text)
         if isinstance(statement, statements.Insert):
             bound = execution.stand_statement(statement, item.text, name)
         else:

@@ -12,6 +12,7 @@ from penstock.errors import Diagnostic, Span
 from penstock.sql.dialect import spark_parser
 from penstock.sql.failure import ParseFailure
 from penstock.sql.finish import finish
+from penstock.sql.limits import check_nesting
 from penstock.sql.marks import word
 from penstock.sql.rules import Rules
 from penstock.sql.types import read_type
@@ -172,6 +173,8 @@ class Cursor:
         if tree is None:
             self.fail()
         assert tree is not None  # noqa: S101 - fail() raises
+        if self.rules.nesting is not None:
+            check_nesting(tree, self.rules.nesting)
         self.warnings += refuse_unread(tree)
         return finish(tree, self.source, self.rules)
 

@@ -14,6 +14,7 @@ from penstock.sql.keywords import CLAUSES, EMIT_WORDS, STRUCTURE, UNBUILT
 from penstock.sql.marks import word
 
 _DEEPEST = 150
+_DEEPEST_TYPE = 60  # Arrow, in which rows come and go, has room for 64
 _PAIRS = {TokenType.R_PAREN: TokenType.L_PAREN, TokenType.R_BRACKET: TokenType.L_BRACKET}
 _MARKS = {TokenType.L_PAREN: "(", TokenType.R_PAREN: ")", TokenType.L_BRACKET: "[", TokenType.R_BRACKET: "]"}
 _LOOK_BACK = 3
@@ -40,9 +41,13 @@ def diagnose(tokens: Sequence[Token], failure: ParseFailure) -> Diagnostic:
 
 
 def too_deep(tokens: Sequence[Token]) -> Diagnostic | None:
-    """Parentheses nested beyond reason."""
-    depth = 0
-    for token in tokens:
+    """Parentheses, or types of elements and fields, nested beyond reason."""
+    depth = types = 0
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        types = _types_around(types, before, token)
+        if types > _DEEPEST_TYPE:
+            message = f"types are nested more than {_DEEPEST_TYPE} deep"
+            return Diagnostic("NESTED_TOO_DEEPLY", message, place(token), hint="VARIANT holds what is nested freely")
         if token.token_type in {TokenType.L_PAREN, TokenType.L_BRACKET}:
             depth += 1
             if depth > _DEEPEST:
@@ -51,6 +56,16 @@ def too_deep(tokens: Sequence[Token]) -> Diagnostic | None:
         elif token.token_type in _PAIRS:
             depth -= 1
     return None
+
+
+def _types_around(depth: int, before: Token | None, token: Token) -> int:
+    """The types that the token stands in: `ARRAY<` opens one, `>` closes one, and nothing else is counted."""
+    if token.token_type is TokenType.LT and before is not None and word(before) in _NESTING_TYPES:
+        return depth + 1
+    return max(0, depth - str(token.text).count(">")) if depth and set(str(token.text)) == {">"} else depth
+
+
+_NESTING_TYPES = frozenset({"ARRAY", "MAP", "STRUCT", "LIST", "ROW", "MULTISET"})
 
 
 def empty_list(tokens: Sequence[Token]) -> Diagnostic | None:

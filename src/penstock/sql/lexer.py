@@ -144,6 +144,10 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
 
 
 def _check_characters(text: str) -> None:
+    lone = _SURROGATE.search(text)
+    if lone is not None:
+        message = f"a lone surrogate (U+{ord(lone[0]):04X}) is no character, and cannot stand in SQL text"
+        raise SqlError(Diagnostic("INVALID_CHARACTER", message, Span(lone.start(), lone.end())))
     place = text.find("\0")
     if place >= 0:
         raise SqlError(
@@ -151,6 +155,7 @@ def _check_characters(text: str) -> None:
         )
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _QUOTES = {"'": "string", '"': "string", "`": "quoted name"}
 _OPENING = re.compile(r"--[^\n]*|/\*|[rR]?'|[rR]?\"|`")
 _INSIDE = {

@@ -24,6 +24,7 @@ from penstock.sql.dialects import rules_of
 from penstock.sql.failure import ParseFailure
 from penstock.sql.lexer import hints, statements, tokenize
 from penstock.sql.marks import mark
+from penstock.sql.limits import NESTING
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.rules import Rules
 from penstock.sql.statement_sets import StatementSets
@@ -64,14 +65,20 @@ READERS: dict[str, Reader] = {
 }
 
 
-def parse(text: str, dialect: str = "penstock", types: Mapping[str, str] | None = None) -> tuple[Statement, ...]:
+def parse(
+    text: str,
+    dialect: str = "penstock",
+    types: Mapping[str, str] | None = None,
+    nesting: int = NESTING,
+) -> tuple[Statement, ...]:
     """The statements of a program; `SET dialect` in it holds from there on, and so do its RESET and CREATE TYPE.
 
-    `types` are those that are declared already: what stands for their names, in lower case.
+    `types` are those that are declared already: what stands for their names, in lower case. `nesting` is how deep
+    operations may be nested, until a SET max_nesting.
     Raises SqlError with a diagnostic for each mistake, UnsupportedError if there is no mistake but something
     that is not built.
     """
-    rules = replace(rules_of(dialect), declared=types or {})
+    rules = replace(rules_of(dialect), declared=types or {}, nesting=nesting)
     found: list[Statement] = []
     errors: list[PenstockError] = []
     sets = StatementSets()
@@ -110,9 +117,15 @@ def _rules_behind(statement: Statement, rules: Rules) -> Rules:
     """The rules of what stands behind a statement: others behind SET dialect, the usual ones behind RESET."""
     match statement:
         case Set(name="dialect", value=str(value)) if value:
-            return replace(rules_of(value, statement.span), declared=rules.declared)
-        case Reset(name=None | "dialect"):
-            return replace(rules_of("penstock"), declared=rules.declared)
+            return replace(rules_of(value, statement.span), declared=rules.declared, nesting=rules.nesting)
+        case Set(name="max_nesting", value=str(value)) if value.isdigit():
+            return replace(rules, nesting=int(value))
+        case Reset(name="max_nesting"):
+            return replace(rules, nesting=NESTING)
+        case Reset(name=None):
+            return replace(rules_of("penstock"), declared=rules.declared, nesting=NESTING)
+        case Reset(name="dialect"):
+            return replace(rules_of("penstock"), declared=rules.declared, nesting=rules.nesting)
         case CreateType(name=name, kind=kind):
             return replace(rules, declared={**rules.declared, name.lower(): kind})
         case Drop(what="type", name=name):

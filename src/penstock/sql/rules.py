@@ -38,6 +38,7 @@ class Rules:
     `watermarks_drop` a WATERMARK drops no rows of its table.
     `backslash` says what a backslash is in a text, `nulls` where an ORDER BY without NULLS FIRST or LAST puts NULL.
     With `keeps_duplicates` UNION without a word is UNION ALL.
+    `nesting` is how deep expressions may be nested, None for text that Penstock itself writes.
     `meanings` are the names of rules by which words mean something else than in Spark, once types are known.
     """
 
@@ -69,3 +70,4 @@ class Rules:
     watermarks_drop: bool = True
     keeps_duplicates: bool = False
     meanings: frozenset[str] = frozenset()
+    nesting: int | None = None

@@ -16,6 +16,8 @@ from penstock.steps.interrupts import interrupt_behind
 
 EVALUATION_ERROR = "EVALUATION_ERROR"
 _SUMS = {SUM_TOO_LONG: "bigint", SUM_TOO_WIDE: "decimal"}  # what the sums of one type say, and how that type begins
+# What DuckDB, Arrow and Spark say of what is nested more deeply than they can take.
+_TOO_DEEP = ("Max expression depth limit", "Recursion level in Arrow", "java.lang.StackOverflowError")
 _BY_USER = "P0001"  # what raise_error() raises, whose message says all
 
 
@@ -93,7 +95,7 @@ def translated(error: BaseException, catalog: Catalog, at: At = None) -> BaseExc
     interrupt = interrupt_behind(error)
     if interrupt is not None:
         return interrupt
-    if isinstance(error, RecursionError):
+    if isinstance(error, RecursionError) or any(sign in str(error) for sign in _TOO_DEEP):
         return _nested_too_deeply(catalog, at)
     found = report_of(error)
     if found is None:

@@ -75,7 +75,7 @@ def compile_program(
 
 
 def _compiled(text: str, catalog: Catalog) -> Program:
-    statements = parse(text, catalog.settings.get("dialect", "penstock"), catalog.types)
+    statements = parse(text, catalog.dialect, catalog.types, catalog.nesting)
     errors: list[PenstockError] = []
     broken: set[str] = set()
     waiting: list[SetLateness] = []

@@ -91,7 +91,7 @@ def _statements(text: str, dialect: str) -> list[Span]:
 def _after(part: str, dialect: str, catalog: Catalog) -> Catalog | None:
     """The catalogue after statements in a dialect; None if it refuses them."""
     try:
-        for statement in parse(part, dialect, catalog.types):
+        for statement in parse(part, dialect, catalog.types, catalog.nesting):
             chosen = catalog.with_setting("dialect", dialect)
             catalog = after(chosen, statement, part)
             if isinstance(statement, Set) and statement.name == "dialect":

@@ -50,7 +50,7 @@ def answer(pipeline: Pipeline, question: Mapping[str, Any], send: Send) -> None:
 def _run(pipeline: Pipeline, question: Mapping[str, Any], send: Send) -> None:
     text = str(question.get("sql", ""))
     try:
-        statements = parse(text, pipeline.dialect, pipeline.catalog.types)
+        statements = parse(text, pipeline.dialect, pipeline.catalog.types, pipeline.catalog.nesting)
         refuse_changes(statements)
     except PenstockError as error:
         raise error.with_source(text) from error.__cause__

@@ -26,7 +26,7 @@ def comparable(site: Site) -> list[Proven]:
         both = together(one, two)
         if not both.fits:
             site.refuse("which have too many digits together")
-        return [cast(value, both.type, site.fragment) for value in values]
+        return [value if value.type == both.type else cast(value, both.type, site.fragment) for value in values]
     found = alike(site, site.forms, values)
     if "<" in found[0].type:
         site.refuse("of nested values")

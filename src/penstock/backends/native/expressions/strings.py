@@ -114,7 +114,7 @@ def joined(site: Site) -> Proven:
         return _lists_joined(site)
     if not site.values or any(kind.startswith(("array<", "binary", "map<", "struct<")) for kind in site.types):
         site.refuse()
-    values = [cast(item, "string", site.fragment) for item in site.values]
+    values = [item if item.type == "string" else cast(item, "string", site.fragment) for item in site.values]
     if any_raises(values[1:]):
         site.refuse("with an argument that can raise")
     return Proven(f"({' || '.join(item.text for item in values)})", "string", values[0].raises)
