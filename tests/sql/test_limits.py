@@ -81,7 +81,7 @@ def test_a_long_case_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def written(arms: int) -> int:
         calls.clear()
         branches = " ".join(f"WHEN id = {number} THEN 'w{number}'" for number in range(arms))
-        with penstock.Pipeline(f"{TABLE} CREATE VIEW v AS SELECT CASE {branches} ELSE DATE "2024-01-01" END AS x FROM t") as pipeline:
+        with penstock.Pipeline(f"{TABLE} CREATE VIEW v AS SELECT CASE {branches} ELSE s END AS x FROM t") as pipeline:
             assert pipeline.query("SELECT x FROM v").rows == [("w1",)]
         return len(calls)
 

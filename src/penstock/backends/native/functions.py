@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.backends.matching.function import MATCH, SETTLED, matches_in_arrow, settled_in_arrow
-from penstock.backends.native.asked import ASKED, WRITTEN, Ask, nobody
+from penstock.backends.native.asked import ASKED, WRITTEN, Ask
 from penstock.backends.native.asked import in_arrow as asked_in_arrow
 from penstock.backends.native.json_texts import JSON
 from penstock.backends.native.json_texts import in_arrow as json_in_arrow
 from penstock.backends.native.letters import CAPITAL, SMALL, capital_in_arrow, small_in_arrow
+from penstock.backends.native.room import ROOM, room_in_arrow
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 _MATCHES = "STRUCT(picks INTEGER[], longs BIGINT[], doubles DOUBLE[], texts VARCHAR[])[]"
 
 
-def know_functions(connection: DuckDBPyConnection, ask: Ask = nobody) -> None:
-    """Tell a connection of the functions. It is closed before Python ends: DuckDB complains of functions left over."""
+def know_functions(connection: DuckDBPyConnection, ask: Ask, limit: Callable[[], int]) -> None:
+    """Tell a connection of the functions, and what memory values may take. It is closed before Python ends: DuckDB complains of functions left over."""
     functions: tuple[tuple[str, Callable[..., Any], str], ...] = (
         (MATCH, matches_in_arrow, _MATCHES),
         (SETTLED, settled_in_arrow, "INTEGER"),
         (ASKED, asked_in_arrow(ask, "int64"), "BIGINT"),
         (WRITTEN, asked_in_arrow(ask, "string"), "VARCHAR"),
+        (ROOM, room_in_arrow(limit), "BOOLEAN"),
         (JSON, json_in_arrow(ask), "VARCHAR"),
         (SMALL, small_in_arrow, "VARCHAR"),
         (CAPITAL, capital_in_arrow, "VARCHAR"),

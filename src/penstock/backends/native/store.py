@@ -13,6 +13,7 @@ import itertools
 import os
 import shutil
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
@@ -26,6 +27,7 @@ from penstock.backends.native.kinds import from_arrow
 from penstock.backends.native.memory import memory_allowed, no_room
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.raised import text_literal
+from penstock.backends.native.room import MEMORY, NO_ROOM, resident_bytes
 from penstock.backends.temporary import TemporaryFolder
 from penstock.backends.thresholds import LYING_ROWS
 from penstock.catalog.settings import DEFAULT_MEMORY_LIMIT
@@ -71,7 +73,8 @@ class Store:
         shutil.rmtree(self.folder, ignore_errors=True)  # what a process that was killed has left
         self._keeps_order = False
         self._connection = duckdb.connect(":memory:")
-        know_functions(self._connection, ask)
+        limited = weakref.ref(self)
+        know_functions(self._connection, ask, lambda: 0 if (one := limited()) is None else one.memory_limit)
         self._interrupted, self._without_transaction = duckdb.InterruptException, duckdb.TransactionException
         self._not_taken = duckdb.InvalidInputException
         self._no_room, self._failed = (duckdb.OutOfMemoryException, duckdb.IOException), duckdb.Error
@@ -82,6 +85,8 @@ class Store:
             self._connection.execute(setting)
         self.works_for: int | None = None  # the thread whose statement is under way
         self.works = 0
+        self.resident_before, self.exceeds = 0, False
+        MEMORY.watch(self)
         self._lock = threading.RLock()
         self._names = itertools.count(1)
         self._large: list[str] = []
@@ -97,14 +102,20 @@ class Store:
         """The connection; a statement of it that was interrupted is a KeyboardInterrupt."""
         with self._lock:
             self.works += 1
+            if self.works_for is None:
+                self.resident_before, self.exceeds = resident_bytes(), False
             before, self.works_for = self.works_for, threading.get_ident() if stoppable else None
             try:
                 yield self._connection
             except self._interrupted as error:
+                if self.exceeds:
+                    raise no_room(str(error), self.memory_limit, self.folder) from error
                 raise KeyboardInterrupt from error
             except self._no_room as error:
                 raise no_room(str(error), self.memory_limit, self.folder) from error
             except self._not_taken as error:
+                if NO_ROOM in str(error):
+                    raise no_room("", self.memory_limit, self.folder) from error
                 if _BAD_MAP not in str(error):
                     raise
                 message = "found a MAP in which a key stands twice, or is NULL, among rows that Spark has made"

@@ -12,6 +12,7 @@ from penstock.backends.native.expressions.once import applied, in_order, once, o
 from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant, whole_value
 from penstock.backends.native.proof import Proven, not_proven, quoted
 from penstock.backends.native.raised import Failure, said, text_literal
+from penstock.backends.native.room import BYTES_OF_ELEMENT, with_room
 from penstock.catalog.sorting import is_sorted
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, is_decimal, struct_fields, struct_type
 from penstock.plan.forms import Call, Constant, FieldOf, Form, Lambda, Named, Parameter, Reference
@@ -291,7 +292,8 @@ def _sequence(site: Site) -> Proven:
         never = Failure("_LEGACY_ERROR_TEMP_3243", "", said(_NEVER, first=first, last=last, step=str(step)))
         many = Failure("COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", "54000", said(_TOO_LONG, count=f"abs({count}) + 1"))
         outside = f"{first} {'>' if step > 0 else '<'} {last}" if len(values) == _WITH_STEP else "FALSE"
-        numbers = f"generate_series(CAST({first} AS BIGINT), CAST({last} AS BIGINT), CAST({by} AS BIGINT))"
+        until = with_room(f"CAST(abs({count}) AS BIGINT) * {BYTES_OF_ELEMENT}", f"CAST({last} AS BIGINT)")
+        numbers = f"generate_series(CAST({first} AS BIGINT), {until}, CAST({by} AS BIGINT))"
         return (
             f"CASE WHEN {first} IS NULL OR {last} IS NULL THEN NULL WHEN {outside} THEN {never.raising}"
             f" WHEN {apart} NOT BETWEEN {least} AND {most} THEN {beyond.raising}"

@@ -7,6 +7,7 @@ from penstock.backends.native.expressions.site import Rule, Site, constant_text,
 from penstock.backends.native.expressions.strings import from_any, from_constants, of_types
 from penstock.backends.native.proof import Proven
 from penstock.backends.native.raised import text_literal
+from penstock.backends.native.room import BYTES_OF_LETTER, with_room
 from penstock.catalog.types import INTEGRAL
 
 _LAST_BYTE = 255
@@ -46,8 +47,14 @@ def _replaced(site: Site) -> Proven:
     if set(site.types) != {"string"}:
         site.refuse()
     value, searched, *others = site.calm().values
-    other = others[0].text if others else "''"
-    return Proven(f"replace({value.text}, {searched.text}, {other})", "string", value.raises)
+    if not others:
+        return Proven(f"replace({value.text}, {searched.text}, '')", "string", value.raises)
+
+    def body(text: str, part: str, other: str) -> str:
+        most = f"strlen({text}) * CAST(strlen({other}) AS BIGINT) // greatest(strlen({part}), 1) * {BYTES_OF_LETTER}"
+        return f"replace({text}, {part}, {with_room(most, other)})"
+
+    return Proven(once([value, searched, *others], body), "string", value.raises)
 
 
 def _translated(site: Site) -> Proven:

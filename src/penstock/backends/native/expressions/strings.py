@@ -8,6 +8,7 @@ from penstock.backends.native.expressions.site import Rule, Site, any_raises, co
 from penstock.backends.native.letters import CAPITAL, SMALL, locale_that_differs, pattern
 from penstock.backends.native.proof import Proven
 from penstock.backends.native.raised import text_literal
+from penstock.backends.native.room import BYTES_OF_LETTER, with_room
 from penstock.catalog.types import INTEGRAL, Type
 from penstock.plan.forms import Call
 
@@ -186,7 +187,11 @@ def _repeated(site: Site) -> Proven:
     times = whole_constant(site.forms[1])
     if times is None or times > _LONGEST:
         site.refuse()
-    return Proven(f"repeat({value.text}, {max(times, 0)})", "string", value.raises)
+
+    def repeated(text: str) -> str:
+        return f"repeat({text}, {with_room(f'strlen({text}) * {max(times, 0) * BYTES_OF_LETTER}', str(max(times, 0)))})"
+
+    return Proven(once([value], repeated), "string", value.raises)
 
 
 def _reversed(site: Site) -> Proven:
