@@ -66,7 +66,7 @@ def test_the_limit_can_be_set() -> None:
 def test_an_array_in_arrays_that_arrow_cannot_hold_is_nested_too_deeply() -> None:
     """What no text shows is found out where rows come out, with the view."""
     with (
-        pytest.raises(SqlError, match="NESTED_TOO_DEEPLY.*view v"),
+        pytest.raises(SqlError, match=r"NESTED_TOO_DEEPLY.*view v"),
         penstock.Pipeline(f"{TABLE} CREATE VIEW v AS SELECT {'array(' * 70}id{')' * 70} AS x FROM t") as pipeline,
     ):
         pipeline.query("SELECT * FROM v")
@@ -91,5 +91,5 @@ def test_a_long_case_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("text", ["SELECT '\ud800'", "INSERT INTO t VALUES ('\udfff')", "SELECT 1 AS `\ud83d`"])
 def test_a_lone_surrogate_is_no_character(text: str) -> None:
     """Neither DuckDB nor a file could hold it."""
-    with pytest.raises(SqlError, match="INVALID_CHARACTER.*lone surrogate"):
+    with pytest.raises(SqlError, match=r"INVALID_CHARACTER.*lone surrogate"):
         parse(text)

@@ -85,7 +85,10 @@ class RelationHome:
     def explain_query(self, sql: str, options: Sequence[str] = ()) -> str:
         """An account of how the query would be maintained."""
         return explained_query(
-            self.pipeline, one_query(sql, self.dialect, self.pipeline.catalog.types, self.pipeline.catalog.nesting).tree, options, sql
+            self.pipeline,
+            one_query(sql, self.dialect, self.pipeline.catalog.types, self.pipeline.catalog.nesting).tree,
+            options,
+            sql,
         )
 
     def execute(self, sql: str, *, clock: datetime | str | None = None) -> Mapping[str, Any]:

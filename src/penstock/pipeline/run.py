@@ -55,7 +55,8 @@ class RunOptions:
 
     `least_rows`, `first_rows` and `most_rows` are those that a step takes of each source; it takes more while steps are
     full and quicker than `quick_seconds`, less when one is slower than `slow_seconds`. Without input the sources are
-    looked at every `poll_seconds`; a program that reads the clock steps every `clock_resolution` seconds all the same.
+    looked at every `poll_seconds`; every `clock_resolution` seconds a program that reads the clock steps
+    if that changes anything.
     `on_error` is 'skip', or 'fail' to stop before a step with a broken row. `on_output_error` is 'stop', or 'retry' to
     give an output its step again every `retry_seconds` until it takes it. The run ends after `most_steps`, if given.
     """
@@ -81,6 +82,7 @@ class _Delivery:
     rejections: Rejections
     ranges: Mapping[str, Any]
     phase: Phase
+    tick: bool = False
     stepped: bool = False
 
     @property
@@ -172,9 +174,11 @@ class RunLoop:
                     continue
                 self._allowed -= self._change_program()
                 began = time.perf_counter()
-                worked = self._look(due=self._totals.steps == 0 or self._is_due(last_step))
-                if worked:
+                due, ticks = self._totals.steps == 0 or self._timer_is_due(), self._ticks_after(last_step)
+                worked = self._look(due=due, ticks=ticks)
+                if worked or due or ticks:
                     last_step = time.perf_counter()
+                if worked:
                     self._allow(last_step - began)
                 elif self._requests.is_busy:
                     self._fill()
@@ -262,23 +266,27 @@ class RunLoop:
         seconds = time.perf_counter() - totals.started
         self._tell(RunFinished(totals.steps, totals.rows, seconds, totals.changed, totals.rejected))
 
-    def _is_due(self, last_step: float) -> bool:
-        """True if there is to be a step although nothing has come: for the clock of a view, or a timer of one."""
-        if self._ticks and time.perf_counter() - last_step >= self._options.clock_resolution:
-            return True
+    def _ticks_after(self, last_step: float) -> bool:
+        """True if it is time to see whether the clock has changed a view."""
+        return self._ticks and time.perf_counter() - last_step >= self._options.clock_resolution
+
+    def _timer_is_due(self) -> bool:
+        """True if there is to be a step although nothing has come, for a timer of a view."""
         timer = self._execution.stepper.next_timer
         return timer is not None and self._execution.clock() >= timer
 
-    def _look(self, *, due: bool) -> bool:
-        """Read and step once; whether there was anything to do."""
-        delivery = self._read(due=due)
+    def _look(self, *, due: bool, ticks: bool) -> bool:
+        """Read and step once; whether there was anything to do. With `ticks` the clock may have changed something."""
+        delivery = self._read(due=due or ticks)
         if delivery is None:
             return False
         began = time.perf_counter()
         try:
+            delivery.tick = not due and not delivery.rows and not delivery.rejections.rows and not delivery.ranges
             self._step(delivery)
         finally:
-            self._settle_sources(delivery)
+            if delivery.stepped or not delivery.tick:
+                self._settle_sources(delivery)
         self._adapt(max((len(batch) for batch in delivery.batches), default=0), time.perf_counter() - began)
         # The outputs have the changes; what is left to tidy up would otherwise begin the next step.
         with self._lock:
@@ -375,6 +383,7 @@ class RunLoop:
                 rejections,
                 sources=delivery.ranges,
                 spares=rejections.tolerant,
+                tick=delivery.tick,
             )
             self._execution.stepper.step(given, happened)
 

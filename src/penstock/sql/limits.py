@@ -16,7 +16,7 @@ NESTING = int(DEFAULT_MAX_NESTING)
 
 
 def check_nesting(tree: exp.Expression, limit: int) -> None:
-    """Raise SqlError if operations stand within operations more than `limit` deep; a chain of AND, OR or UNION is one."""
+    """Raise SqlError if operations stand in operations more than `limit` deep; a chain of AND, OR or UNION is one."""
     waiting = [(tree, 0)]
     while waiting:
         node, depth = waiting.pop()

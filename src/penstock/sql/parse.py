@@ -23,8 +23,8 @@ from penstock.sql.diagnose import diagnose, empty_list, too_deep, unknown_statem
 from penstock.sql.dialects import rules_of
 from penstock.sql.failure import ParseFailure
 from penstock.sql.lexer import hints, statements, tokenize
-from penstock.sql.marks import mark
 from penstock.sql.limits import NESTING
+from penstock.sql.marks import mark
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.rules import Rules
 from penstock.sql.statement_sets import StatementSets

@@ -41,7 +41,8 @@ class StepInput:
 
     With `ended` nothing will follow: what WATERMARK holds back is released. With `spares` rows for which a view raises
     are looked for (`setting_aside`), and the step goes without them: they are `refused`. A step that the log has is
-    made `again`: with the effects on tables that are known, and no batches.
+    made `again`: with the effects on tables that are known, and no batches. A `tick` is made for the clock alone, and
+    only if that changes anything.
     """
 
     clock: datetime
@@ -53,6 +54,7 @@ class StepInput:
     spares: bool = False
     refused: Refused = field(default_factory=Refused)
     again: Again | None = None
+    tick: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,13 @@ class Proposal:
     views: Mapping[str, Delta]
     shown: Shown
     staged: Staged
+
+    def changes_nothing(self, timers: Mapping[str, datetime]) -> bool:
+        """True if no table, view, emission or report is another after the step, and its `timers` are as they were."""
+        shown = self.shown
+        moved = any(not item.is_empty or item.received for item in self.intakes)
+        said = shown.finished or shown.promises or self.given.rejections.rows
+        return not (moved or self.views or shown.changes or said) and dict(shown.timers) == dict(timers)
 
 
 def check_clock(last: datetime | None, clock: datetime) -> None:
@@ -121,13 +130,18 @@ def abandoned(
     state: State, error: BaseException, result: StepResult | None, staged: Staged | None = None
 ) -> BaseException:
     """The error to raise for a step that leaves no trace."""
+    leave_no_trace(state, result, staged)
+    return translated(error, state.catalog, state.engine.failed)
+
+
+def leave_no_trace(state: State, result: StepResult | None, staged: Staged | None = None) -> None:
+    """Forget a step that has been evaluated, in part or whole."""
     if staged is not None and not staged.exists:
         state.log.discard(staged)
     state.views.discard()
     if result is not None:
         result.discard()
     state.engine.release()
-    return translated(error, state.catalog, state.engine.failed)
 
 
 def taken_in(state: State, given: StepInput) -> list[Intake]:

@@ -52,7 +52,7 @@ from penstock.steps.lines import LinesNow
 from penstock.steps.log import InputLog
 from penstock.steps.manifest import Declaration
 from penstock.steps.phases import Stopwatch
-from penstock.steps.proposing import Proposal, StepInput, abandoned, propose
+from penstock.steps.proposing import Proposal, StepInput, abandoned, leave_no_trace, propose
 from penstock.steps.recorded import RecordedStep
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
@@ -385,13 +385,17 @@ class Stepper:
     def step(self, given: StepInput, then: Then | None = None) -> dict[str, Change]:
         """One step; gives the change of every view that is not LOCAL, and of `error_view`.
 
-        `then` is called with the changes before Ctrl-C is obeyed again. What a listener or `then` raises is raised once
-        all have been told; the step has happened.
+        A tick that changes nothing is no step, and gives no changes. `then` is called with the changes before Ctrl-C
+        is obeyed again. What a listener or `then` raises is raised once all have been told; the step has happened.
         """
         self.check_intact()
         started = time.perf_counter()
         self.maintain()
         proposal = self._proposed(given)
+        if given.tick and proposal.changes_nothing(self._state.views.timers):
+            leave_no_trace(self._state, proposal.result, proposal.staged)
+            self.stopwatch.taken()
+            return {}
         brought = self._brought(proposal)
         with uninterrupted() as hold:
             changes = changes_of(self._state, proposal)

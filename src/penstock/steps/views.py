@@ -74,6 +74,11 @@ class Views:
             memory.pop(name, None)
         self._without_step.discard(name)
 
+    @property
+    def timers(self) -> Mapping[str, datetime]:
+        """The clocks at which emissions want a step, by view."""
+        return self._timers
+
     def held(self) -> HeldViews:
         """The memory of the views as it is now, to which `restore` goes back."""
         self._parting = []

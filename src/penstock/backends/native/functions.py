@@ -22,7 +22,10 @@ _MATCHES = "STRUCT(picks INTEGER[], longs BIGINT[], doubles DOUBLE[], texts VARC
 
 
 def know_functions(connection: DuckDBPyConnection, ask: Ask, limit: Callable[[], int]) -> None:
-    """Tell a connection of the functions, and what memory values may take. It is closed before Python ends: DuckDB complains of functions left over."""
+    """Tell a connection of the functions, and of the bytes that values may have.
+
+    It is closed before Python ends: DuckDB complains of functions left over.
+    """
     functions: tuple[tuple[str, Callable[..., Any], str], ...] = (
         (MATCH, matches_in_arrow, _MATCHES),
         (SETTLED, settled_in_arrow, "INTEGER"),

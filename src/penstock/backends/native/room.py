@@ -1,4 +1,4 @@
-"""Memory that DuckDB does not count: values as large as an expression says, and what a statement takes beside its tables.
+"""Memory that DuckDB does not count: large values of an expression, and what a statement takes beside its tables.
 
 DuckDB keeps its tables, joins and groups within memory_limit. The elements of a list and the letters of a text that an
 expression makes are allocated beside that, for some 2,000 rows at once, and no interrupt is heard meanwhile. So how

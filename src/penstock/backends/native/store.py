@@ -115,7 +115,7 @@ class Store:
                 raise no_room(str(error), self.memory_limit, self.folder) from error
             except self._not_taken as error:
                 if NO_ROOM in str(error):
-                    raise no_room("", self.memory_limit, self.folder) from error
+                    raise no_room(str(error), self.memory_limit, self.folder) from error
                 if _BAD_MAP not in str(error):
                     raise
                 message = "found a MAP in which a key stands twice, or is NULL, among rows that Spark has made"
