@@ -198,17 +198,23 @@ def _with_optional(table: Table, bound: BoundQuery) -> tuple[Column, ...]:
     return table.shown if len(bound.names) == len(table.shown) else table.required
 
 
+def _is_default(cell: exp.Expression) -> bool:
+    written = isinstance(cell, exp.Column | exp.Var) and cell.name.upper() == "DEFAULT"
+    return written and not (isinstance(cell, exp.Column) and cell.this.args.get("quoted"))
+
+
 def _with_defaults(source: exp.Expression, columns: tuple[Column, ...]) -> exp.Expression:
     """VALUES with the word DEFAULT replaced by the column's default."""
     if not isinstance(source, exp.Values):
         return source
+    if not any(_is_default(cell) for row in source.expressions for cell in row.expressions):
+        return source  # and is not copied, however many rows it has
     copy = source.copy()
     for row in copy.expressions:
         if not isinstance(row, exp.Tuple):
             continue
         for index, cell in enumerate(list(row.expressions)):
-            written = isinstance(cell, exp.Column | exp.Var) and cell.name.upper() == "DEFAULT" and index < len(columns)
-            if written and not (isinstance(cell, exp.Column) and cell.this.args.get("quoted")):
+            if _is_default(cell) and index < len(columns):
                 default = columns[index].default
                 row.expressions[index] = exp.Null() if default is None else parse_expression(default)
     return copy
