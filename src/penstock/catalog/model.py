@@ -450,7 +450,7 @@ class Catalog:
 
     @property
     def nesting(self) -> int:
-        """How deep operations may be nested in the next statement."""
+        """The depth to which operations may be nested in the next statement."""
         return int(self.settings.get(MAX_NESTING, DEFAULT_MAX_NESTING))
 
     def read_as(self, view: View) -> Catalog:

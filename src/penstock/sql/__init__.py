@@ -42,6 +42,7 @@
 | `aliases` | names of the SELECT list within WHERE |
 | `trees` | questions about parsed trees |
 | `text` | trees back to text, and their places in it |
+| `limits` | how deep operations may be nested |
 | `nesting` | room for what is nested deeply |
 | `unread` | queries that the parser leaves to Spark |
 | `clausewords` | the words, and lengths of time, of a clause that the parser leaves unread |

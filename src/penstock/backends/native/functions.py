@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import sys
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.backends.matching.function import MATCH, SETTLED, matches_in_arrow, settled_in_arrow
-from penstock.backends.native.asked import ASKED, WRITTEN, Ask
+from penstock.backends.native.asked import ASKED, WRITTEN, Ask, nobody
 from penstock.backends.native.asked import in_arrow as asked_in_arrow
 from penstock.backends.native.json_texts import JSON
 from penstock.backends.native.json_texts import in_arrow as json_in_arrow
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 _MATCHES = "STRUCT(picks INTEGER[], longs BIGINT[], doubles DOUBLE[], texts VARCHAR[])[]"
 
 
-def know_functions(connection: DuckDBPyConnection, ask: Ask, limit: Callable[[], int]) -> None:
+def know_functions(
+    connection: DuckDBPyConnection, ask: Ask = nobody, limit: Callable[[], int] = lambda: sys.maxsize
+) -> None:
     """Tell a connection of the functions, and of the bytes that values may have.
 
     It is closed before Python ends: DuckDB complains of functions left over.
