@@ -21,6 +21,7 @@
 | operators/   | operators at work, a file for each class                                    |
 | proof        | an expression in DuckDB's SQL, and the refusal of one that is not proven    |
 | raised       | errors that DuckDB raises in the place of Spark's                           |
+| room         | memory that values and statements take beside the tables of the store       |
 | scalars      | the proof of a scalar expression of a plan                                  |
 | wide_sums    | sums of DECIMALs of so many digits that they may overflow                   |
 | sketch       | a store without tables, to learn what is proven                             |
