@@ -90,5 +90,5 @@ def _to_years(value: exp.Expression, node: exp.Expression, count: int, first: in
 
 
 def _first_day(year: exp.Expression) -> exp.Expression:
-    day = call("make_date", year, exp.Literal.number(1), exp.Literal.number(1))
-    return exp.cast(day, "timestamp")
+    digits = call("lpad", exp.cast(year, "string"), exp.Literal.number(4), exp.Literal.string("0"))
+    return exp.cast(exp.cast(call("concat", digits, exp.Literal.string("-01-01")), "date"), "timestamp")
