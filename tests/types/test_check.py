@@ -96,7 +96,7 @@ INSIDE = [
         "SELECT array_contains(numbers, 'x') AS y FROM t",
         "ARGUMENT_TYPE",
         "'x'",
-        "CAST('x' AS INT) works there; dialect flink takes this statement: SET dialect = 'flink'",
+        "CAST('x' AS INT) works there; dialects feldera and flink take this statement: SET dialect = 'feldera'",
     ),
     ("SELECT array_union(numbers, array(d)) AS y FROM t", "ARGUMENT_TYPE", "array(d)", None),
     ("SELECT element_at(counts, 1) AS y FROM t", "ARGUMENT_TYPE", "1", "CAST(1 AS STRING) works there"),

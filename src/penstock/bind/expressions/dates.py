@@ -20,7 +20,7 @@ _PAIR = len(("n", "d"))
 
 
 def bound_date(node: exp.Expression, level: Level) -> exp.Expression | None:
-    """What such a call gives, bound; None for anything else."""
+    """The value of such a call, bound; None for anything else."""
     if isinstance(node, exp.Floor | exp.Ceil):
         return _rounded(node, level)
     if level.context.rules.name in _STANDARD and call_name(node) == "timestampadd":
