@@ -70,7 +70,7 @@ for ask in (lambda: first.execute("INSERT INTO t VALUES (2)"), lambda: first.que
     try:
         ask()
     except penstock.errors.PenstockError as error:
-        print(error.code, error)
+        print(error.code, error.diagnostics[0].message)
 first.close()
 with penstock.Pipeline(TEXT, master="local[1]", engine="spark") as second:
     print(second.execute("INSERT INTO t VALUES (7)")["v"].rows)
